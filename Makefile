@@ -10,8 +10,8 @@ PIP_INSTALL := pip install --quiet --disable-pip-version-check
 # Each process of the tests would compile every module and rewrite every assertion anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-# How many processes run the tests.
-JOBS ?= auto
+# How many processes run the tests: one more than there are processors, since some tests wait.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
 
 .PHONY: install demo lint lint-types lint-types-of-tests lint-rest check test test-wasmtime integrations conformance coverage docs dist figures bench fuzz tools clean
@@ -86,16 +86,18 @@ $(ENGINE)/ready-for-tests: pyproject.toml
 # The adapters for frameworks, with the suites that those bring along; in environments of their own.
 FRAMEWORKS := tests/integrations/frameworks
 # What needs JupyterLab, its tools and widgets; the browser is Debian's chromium.
+SERVERS := test_server_schema.py test_server_e2b_javascript.py
 NOTEBOOKS := test_notebook_tools.py test_widgets.py test_session_widget.py test_browser.py
 
 integrations: $(INTEGRATIONS)/installed $(APART:%=integrations-%)
 	$(INTEGRATIONS)/bin/planaria setup --full
 	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
-	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py tests/server/test_server_schema.py
+	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py $(addprefix tests/server/,$(SERVERS))
 
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
 	$(PYTHON) -m venv $(INTEGRATIONS)
-	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e . -r $(FRAMEWORKS)/requirements.txt
+	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e '.[server]' -r $(FRAMEWORKS)/requirements.txt
+	npm install --silent --no-save --prefix $(INTEGRATIONS) @e2b/code-interpreter@2.8.0
 	touch $@
 
 .PHONY: $(APART:%=integrations-%)

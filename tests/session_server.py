@@ -26,6 +26,7 @@ class Served:
 
     def __init__(self, settings: ServerSettings) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
         self.app = create_app(settings)
         self._server = uvicorn.Server(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from session_server import Served, served
 
@@ -75,8 +77,26 @@ def test_e2b_code_has_languages_and_variables(sandbox: Any) -> None:
     with pytest.raises(SandboxException, match="javascript"):
         sandbox.run_code("1", language="javascript")
     assert [one.language for one in sandbox.list_code_contexts()] == ["python", "bash"]
+
+
+def test_e2b_contexts_have_their_variables(e2b_server: Served) -> None:
+    """Code in a context has variables and a directory of its own, until it is restarted or removed."""
+    one = e2b.Sandbox.create()
+    one.run_code("x = 1")
+    other = one.create_code_context(cwd="/tmp")
+    assert one.run_code("import os; x = 2; os.getcwd()", context=other).text == "'/tmp'"
+    assert (one.run_code("x").text, one.run_code("x", context=other).text) == ("1", "2")
+    assert one.run_code("os.getcwd()", context=other).text == "'/tmp'"
+    one.restart_code_context(other)
+    assert one.run_code("x", context=other).error.name == "NameError"
+    assert [one.language for one in one.list_code_contexts()] == ["python", "bash", "python"]
+    one.remove_code_context(other)
+    assert (len(one.list_code_contexts()), one.run_code("x").text) == (2, "1")
+    with pytest.raises(SandboxException, match="no context"):
+        one.run_code("x", context=other)
     with pytest.raises(SandboxException, match="one context"):
-        sandbox.create_code_context()
+        one.create_code_context(language="bash")
+    one.kill()
 
 
 def test_e2b_commands_run(sandbox: Any) -> None:
@@ -163,12 +183,107 @@ def test_e2b_sandboxes_end(e2b_server: Served) -> None:
 
 def test_e2b_says_why_something_is_missing(sandbox: Any) -> None:
     """What is not there is answered with `unimplemented` and the reason."""
-    with pytest.raises(SandboxException, match="watched"):
-        sandbox.files.watch_dir(".")
     with pytest.raises(SandboxException, match="job control"):
         sandbox.pty.create(size=PtySize(rows=24, cols=80))
-    with pytest.raises(SandboxException, match="input"):
-        sandbox.commands.run("cat", stdin=True, background=True)
+    with pytest.raises(SandboxException, match="recorded"):
+        sandbox.get_metrics()
+    with pytest.raises(SandboxException, match="--allow"):
+        sandbox.update_network({"allow_out": ["example.com"]})
+
+
+def test_e2b_commands_read_what_is_sent(sandbox: Any) -> None:
+    """A command with standard input gets lines while it runs, one after the other or as a stream, and the end."""
+    handle = sandbox.commands.run("read x; echo got $x; cat", background=True, stdin=True)
+    sandbox.commands.send_stdin(handle.pid, "one\n")
+    sandbox.commands.stream_input(handle.pid, ["two\nth", "ree"])
+    sandbox.commands.close_stdin(handle.pid)
+    assert handle.wait().stdout == "got one\ntwo\nthree\n"
+    without = sandbox.commands.run("sleep 60", background=True)
+    with pytest.raises(SandboxException, match="without standard input"):
+        sandbox.commands.send_stdin(without.pid, "x")
+    without.kill()
+
+
+def test_e2b_directories_are_watched(sandbox: Any) -> None:
+    """A watcher has what was created, written, renamed and removed since it was asked last."""
+    sandbox.files.make_dir("watched/below")
+    flat = sandbox.files.watch_dir("watched")
+    deep = sandbox.files.watch_dir("watched", recursive=True)
+    sandbox.files.write("watched/a.txt", "1")
+    sandbox.commands.run("echo 2 > watched/below/b.txt")
+
+    def events(watcher: Any) -> list[tuple[str, str]]:
+        return [(one.type.value, one.name) for one in watcher.get_new_events()]
+
+    assert events(flat) == [("create", "a.txt"), ("write", "a.txt")]
+    assert sorted(events(deep)) == [
+        ("create", "a.txt"),
+        ("create", "below/b.txt"),
+        ("write", "a.txt"),
+        ("write", "below/b.txt"),
+    ]
+    sandbox.files.write("watched/a.txt", "12")
+    sandbox.files.rename("watched/below/b.txt", "watched/c.txt")
+    assert sorted(events(flat)) == [("create", "c.txt"), ("write", "a.txt"), ("write", "c.txt")]
+    sandbox.files.remove("watched/a.txt")
+    sandbox.commands.run("chmod 600 watched/c.txt")
+    assert sorted(events(flat)) == [("chmod", "c.txt"), ("remove", "a.txt")]
+    flat.stop()
+    with pytest.raises(NotFoundException):
+        sandbox.files.watch_dir("nowhere")
+
+
+def test_e2b_files_have_signed_urls(sandbox: Any) -> None:
+    """A signed URL reads or writes one file without another credential, until it expires."""
+    sandbox.files.write("signed.txt", "here")
+    url = sandbox.download_url("signed.txt")
+    assert httpx.get(url, timeout=120).text == "here"
+    assert httpx.get(url.replace("signed.txt", "other.txt"), timeout=120).status_code == 401
+    upload = sandbox.upload_url("signed.txt", use_signature_expiration=3600)
+    assert httpx.post(upload, files={"file": ("signed.txt", b"new")}, timeout=120).status_code == 200
+    assert sandbox.files.read("signed.txt") == "new"
+    late = sandbox.download_url("signed.txt", use_signature_expiration=-10)
+    assert httpx.get(late, timeout=120).status_code == 401
+
+
+def test_e2b_asynchronously(e2b_server: Served) -> None:
+    """The asynchronous SDK does the same: code, commands with input, files, watching, forks, pausing."""
+
+    async def main() -> None:
+        one = await e2b.AsyncSandbox.create(metadata={"way": "asynchronous"})
+        assert (await one.run_code("x = 1\nx + 1")).text == "2"
+        context = await one.create_code_context()
+        assert (await one.run_code("x", context=context)).error.name == "NameError"
+        await one.remove_code_context(context)
+        handle = await one.commands.run("cat", background=True, stdin=True)
+        await one.commands.send_stdin(handle.pid, "a\n")
+        await one.commands.close_stdin(handle.pid)
+        assert (await handle.wait()).stdout == "a\n"
+        seen: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+        watch = await one.files.watch_dir(".", lambda event: seen.put_nowait((event.type.value, event.name)))
+        await one.files.write("w.txt", "1")
+        assert await asyncio.wait_for(seen.get(), 60) == ("create", "w.txt")
+        assert await asyncio.wait_for(seen.get(), 60) == ("write", "w.txt")
+        await watch.stop()
+        assert [entry.name for entry in await one.files.list(".")] == ["w.txt"]
+        assert (await one.files.get_info("w.txt")).size == 1
+        await one.files.rename("w.txt", "v.txt")
+        assert await one.files.exists("v.txt")
+        await one.files.remove("v.txt")
+        [copy] = await one.fork(count=1)
+        assert (await copy.run_code("x")).text == "1"
+        await copy.kill()
+        await one.pause()
+        again = await e2b.AsyncSandbox.connect(one.sandbox_id)
+        assert (await again.run_code("x")).text == "1"
+        assert await again.is_running()
+        query = SandboxQuery(metadata={"way": "asynchronous"})
+        listed = await e2b.AsyncSandbox.list(query=query).next_items()
+        assert [info.sandbox_id for info in listed] == [one.sandbox_id]
+        await again.set_timeout(60)
+        assert await again.kill()
+
+    asyncio.run(main())
 
 
 def test_e2b_interrupts_for_a_client_that_is_gone(e2b_server: Served) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from session_server import served
+from session_server import client_of, served
 
 from planaria import MemoryStore
 from planaria.server import Token
@@ -29,10 +28,8 @@ def document() -> Iterator[Any]:
     """The document of a server that runs, with a session named "a"."""
     tokens = [Token("default", TOKEN, sessions=10_000, requests_per_minute=10**6)]
     with served(store=MemoryStore(), tokens=tokens, timeout=2.0) as server:
-        created = httpx.post(
-            f"{server.url}/v1/sessions", json={"id": "a"}, headers=AUTHORIZATION, timeout=120
-        )
-        assert created.status_code == 201
+        with client_of(server.url, TOKEN) as client:
+            assert client.post("/v1/sessions", json={"id": "a"}).status_code == 201
         yield schemathesis.openapi.from_url(f"{server.url}/v1/openapi.json", headers=AUTHORIZATION)
 
 

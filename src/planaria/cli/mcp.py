@@ -105,6 +105,8 @@ async def _serve_http(mcp: MCPServer[Any], host: str, port: int) -> None:
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listening:
+        # Accepted connections inherit it: a response is sent before the client acknowledges its headers.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         shown = f"[{host}]" if ":" in host else host
         print(
             f"serving sessions at http://{shown}:{listening.getsockname()[1]}/mcp",

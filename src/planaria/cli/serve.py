@@ -88,6 +88,9 @@ def serve(service: Service) -> None:
     family = socket.AF_INET6 if ":" in service.host else socket.AF_INET
     try:
         with socket.create_server((service.host, service.port), family=family, backlog=1024) as listening:
+            # Accepted connections inherit it. Without it a response waits until the client acknowledges its
+            # headers, 40 ms; asyncio sets it only for sockets whose protocol is named.
+            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             shown = f"[{service.host}]" if ":" in service.host else service.host
             print(
                 f"serving sessions at http://{shown}:{listening.getsockname()[1]}",
@@ -95,7 +98,12 @@ def serve(service: Service) -> None:
                 flush=True,
             )
             config = uvicorn.Config(
-                app, log_level="warning", access_log=False, timeout_graceful_shutdown=5, server_header=False
+                app,
+                log_level="warning",
+                access_log=False,
+                timeout_graceful_shutdown=5,
+                server_header=False,
+                timeout_keep_alive=75,
             )
             anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
     finally:

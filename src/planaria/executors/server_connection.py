@@ -25,7 +25,7 @@ _EVENTS: Final = "text/event-stream"
 _PATIENCE: Final = 120.0
 _CONNECTING: Final = 10.0
 #: After so many seconds the server may close a connection that is not in use.
-_IDLE: Final = 3.0
+_IDLE: Final = 15.0
 #: Seconds without an event or a sign of life, which the server sends every 15, after which a stream is lost.
 _SILENCE: Final = 60.0
 

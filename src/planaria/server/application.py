@@ -17,6 +17,7 @@ from planaria.server.e2b.files import file_routes, health_route
 from planaria.server.e2b.interpreter import interpreter_routes
 from planaria.server.e2b.processes import process_routes
 from planaria.server.e2b.sandboxes import control_routes
+from planaria.server.e2b.watching import watch_routes
 from planaria.server.native import ROUTES
 from planaria.server.openapi import openapi
 from planaria.server.problems import Problem
@@ -62,7 +63,7 @@ def create_app(settings: ServerSettings) -> Starlette:
     handlers: dict[Any, Any] = {404: unknown, 405: unknown}
     routes = [health_route(server), *(route.for_starlette(server) for route in ROUTES)]
     routes += [*control_routes(server), *file_routes(server), *process_routes(server)]
-    routes += interpreter_routes(server)
+    routes += [*watch_routes(server), *interpreter_routes(server)]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     app.state.server = server
     return app

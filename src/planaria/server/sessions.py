@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
 from anyio import to_thread
 
 from planaria.errors import SnapshotConflict, SnapshotNotFound
@@ -86,6 +87,11 @@ class ServedSession(NamedSession):
         self.record = record
         self.blocked: dict[str, BlockedCall] = {}
         """Calls for which the code blocks, by their ids."""
+        self.reader: Callable[[], Future[CallResult]] | None = None
+        """Gives the lines of standard input to a command that has one of its own."""
+        self.changes = 0
+        """How often it was used in a way that may have changed something."""
+        self._changed = anyio.Event()
         self.on_blocked: Callable[[str, BlockedCall], None] | None = None
         """Is called with each new one, on the thread of the execution."""
         self._numbers = itertools.count(1)
@@ -95,6 +101,16 @@ class ServedSession(NamedSession):
     def id(self) -> str:
         """Its name in its name space."""
         return self.name.partition(_SESSION)[2]
+
+    def has_changed(self) -> None:
+        """Something may have changed."""
+        self.changes += 1
+        self._changed.set()
+        self._changed = anyio.Event()
+
+    async def next_change(self) -> None:
+        """Wait until something may have changed."""
+        await self._changed.wait()
 
     def note(self) -> bytes:
         """The record, which is saved beside the state."""
@@ -162,6 +178,8 @@ class ServedSession(NamedSession):
 
     def _block(self, name: str, arguments: tuple[object, ...], keywords: Any) -> Future[CallResult] | None:
         """Take a call that blocks; comes on the thread of the execution."""
+        if name == "input" and self.reader is not None:
+            return self.reader()
         if name == "input" and not self.record.input:
             return None
         number = f"b{next(self._numbers)}"
@@ -268,6 +286,11 @@ class ServedSessions(NamedSessions):
                 f"this token may have {token.sessions} sessions; delete one first",
                 code="too-many-sessions",
             )
+
+    async def save(self, named: NamedSession) -> None:
+        await super().save(named)
+        assert isinstance(named, ServedSession)
+        named.has_changed()
 
     # -- using ---------------------------------------------------------------------------------------------
 

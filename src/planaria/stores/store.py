@@ -32,6 +32,8 @@ __all__ = ["Garbage", "Store", "Version", "is_worth_a_delta"]
 Result = TypeVar("Result")
 #: Sections of fewer bytes are kept in the record itself.
 _INLINE: Final = 1024
+#: The same for deltas, whose sections few others share: each blob is a file that is flushed to the disk.
+_INLINE_OF_DELTA: Final = 16 << 10
 _MAX_NAME: Final = 150
 _LARGEST_DELTA: Final = 64 << 10
 
@@ -246,9 +248,10 @@ def _split(snapshot: Snapshot) -> tuple[list[_Part], dict[str, bytes]]:
     at = len(snapshot.container.body) - sum(map(len, frames))
     parts: list[_Part] = []
     blobs: dict[str, bytes] = {}
+    most = _INLINE if snapshot.header.parent is None else _INLINE_OF_DELTA
     inline = 0  # where the bytes begin that are in no part yet
     for frame in frames:
-        if len(frame) >= _INLINE:
+        if len(frame) >= most:
             digest = digest_of(frame)
             blobs[digest] = frame
             if inline < at:

@@ -25,7 +25,7 @@ from planaria.server.problems import Problem
 from planaria.server.routes import Server
 from planaria.server.settings import Token
 
-__all__ = ["file_routes", "health_route"]
+__all__ = ["absolute_path", "file_routes", "health_route"]
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ async def _with_files(
         return result
 
 
-def _absolute(path: object) -> str:
+def absolute_path(path: object) -> str:
     """A path as the daemon takes it: absolute, below the home directory or with a tilde. Raises Problem."""
     if not isinstance(path, str) or not path or "\0" in path:
         raise Problem(400, "path is missing")
@@ -66,7 +66,7 @@ def _check_user(request: Request) -> None:
 
 async def _read(server: Server, request: Request, token: Token) -> Response:
     _check_user(request)
-    path = _absolute(request.query_params.get("path"))
+    path = absolute_path(request.query_params.get("path"))
     data = await _with_files(server, request, token, lambda files: files.read_bytes(path))
     return Response(data, media_type="application/octet-stream")
 
@@ -82,13 +82,13 @@ async def _write(server: Server, request: Request, token: Token) -> Response:
         async with request.form(max_part_size=token.body) as form:
             for part in form.getlist("file"):
                 if isinstance(part, UploadFile):
-                    path = _absolute(given or part.filename)
+                    path = absolute_path(given or part.filename)
                     contents.append((path, await part.read()))
     else:
         data = await read_body(request, token.body)
         if request.headers.get("content-encoding") == "gzip":
             data = _unzipped(data, token.body)
-        contents.append((_absolute(given), data))
+        contents.append((absolute_path(given), data))
 
     def write(files: Files) -> list[dict[str, Any]]:
         for path, data in contents:
@@ -146,12 +146,12 @@ def _entry(files: Files, path: str) -> dict[str, Any]:
 
 
 async def _stat(server: Server, request: Request, token: Token, body: Any) -> dict[str, Any]:
-    path = _absolute(body.get("path"))
+    path = absolute_path(body.get("path"))
     return {"entry": await _with_files(server, request, token, lambda files: _entry(files, path))}
 
 
 async def _make_directory(server: Server, request: Request, token: Token, body: Any) -> dict[str, Any]:
-    path = _absolute(body.get("path"))
+    path = absolute_path(body.get("path"))
 
     def make(files: Files) -> dict[str, Any]:
         if files.exists(path):
@@ -163,7 +163,7 @@ async def _make_directory(server: Server, request: Request, token: Token, body: 
 
 
 async def _move(server: Server, request: Request, token: Token, body: Any) -> dict[str, Any]:
-    source, target = _absolute(body.get("source")), _absolute(body.get("destination"))
+    source, target = absolute_path(body.get("source")), absolute_path(body.get("destination"))
 
     def move(files: Files) -> dict[str, Any]:
         files.mkdir(target.rpartition("/")[0] or "/", parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ async def _move(server: Server, request: Request, token: Token, body: Any) -> di
 
 
 async def _list(server: Server, request: Request, token: Token, body: Any) -> dict[str, Any]:
-    top = _absolute(body.get("path")).rstrip("/") or "/"
+    top = absolute_path(body.get("path")).rstrip("/") or "/"
     depth = int(body.get("depth") or 1)
 
     def look(files: Files) -> list[dict[str, Any]]:
@@ -197,7 +197,7 @@ async def _list(server: Server, request: Request, token: Token, body: Any) -> di
 
 
 async def _remove(server: Server, request: Request, token: Token, body: Any) -> dict[str, Any]:
-    path = _absolute(body.get("path"))
+    path = absolute_path(body.get("path"))
 
     def remove(files: Files) -> None:
         if files.is_dir(path) and not files.is_symlink(path):
@@ -207,10 +207,6 @@ async def _remove(server: Server, request: Request, token: Token, body: Any) -> 
 
     await _with_files(server, request, token, remove, save=True)
     return {}
-
-
-async def _no_watching(_server: Server, _request: Request, _token: Token, _body: Any) -> dict[str, Any]:
-    raise unimplemented("directories cannot be watched: files of a sandbox have no change notifications")
 
 
 class _SandboxHealth(Route):
@@ -235,9 +231,6 @@ def file_routes(server: Server) -> list[Route]:
         "Move": _move,
         "ListDir": _list,
         "Remove": _remove,
-        "CreateWatcher": _no_watching,
-        "GetWatcherEvents": _no_watching,
-        "RemoveWatcher": _no_watching,
     }
     return [
         daemon(server, "GET", "/files", _read),

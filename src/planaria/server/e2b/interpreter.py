@@ -13,8 +13,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from planaria.server.e2b.contexts import (
+    create_context,
+    find_context,
+    list_contexts,
+    remove_context,
+    restart_context,
+    switch,
+)
 from planaria.server.e2b.sandboxes import running
-from planaria.server.e2b.wire import daemon, decode_json, sandbox_of, unimplemented
+from planaria.server.e2b.wire import daemon, decode_json, sandbox_of
 from planaria.server.guard import read_body
 from planaria.server.output import listener
 from planaria.server.problems import Problem
@@ -25,11 +33,6 @@ from planaria.session.result import Output, Result
 
 __all__ = ["interpreter_routes"]
 
-#: The contexts of a sandbox: its Python, and its shell.
-_CONTEXTS: Final = (
-    {"id": "python", "language": "python", "cwd": "/home/user"},
-    {"id": "bash", "language": "bash", "cwd": "/home/user"},
-)
 _FIELDS: Final = {
     "text/plain": "text",
     "text/html": "html",
@@ -46,24 +49,10 @@ _FIELDS: Final = {
 Message = dict[str, Any]
 
 
-def _language(body: Any) -> str:
-    """The language to execute. Raises Problem."""
-    context = body.get("context_id")
-    if context is not None:
-        for one in _CONTEXTS:
-            if one["id"] == context:
-                return one["language"]
-        raise Problem(404, f"there is no context {context!r}")
-    language = str(body.get("language") or "python").lower()
-    if language not in ("python", "bash"):
-        raise Problem(400, f"{language} is not available: code is in python or bash")
-    return language
-
-
 async def _execute(server: Server, request: Request, token: Token) -> Response:
     """Execute code, and send what it prints and gives as lines of JSON."""
     body = decode_json(await read_body(request, token.body))
-    code, language, environment = body.get("code"), _language(body), body.get("env_vars") or {}
+    code, environment = body.get("code"), body.get("env_vars") or {}
     if not isinstance(code, str):
         raise Problem(400, "code must be a string")
     if not isinstance(environment, dict) or not all(isinstance(one, str) for one in environment.values()):
@@ -85,9 +74,13 @@ async def _execute(server: Server, request: Request, token: Token) -> Response:
     async def work() -> None:
         try:
             async with running(server, token, sandbox) as named:
+                context = find_context(named, body)
+                await switch(named, context)
                 held.append(named)
                 ready.set_result(None)
-                result = await _run(named, language, code, environment, server.settings.timeout, take)
+                result = await _run(
+                    named, context["language"], code, environment, server.settings.timeout, take
+                )
                 await server.sessions.save(named)
                 held.clear()
             for one in _ending(result):
@@ -193,18 +186,28 @@ def _ending(result: Result) -> list[Message]:
 
 
 async def _contexts(server: Server, request: Request, token: Token) -> Response:
-    async with running(server, token, sandbox_of(request)):
-        return JSONResponse(list(_CONTEXTS))
+    async with running(server, token, sandbox_of(request)) as named:
+        return JSONResponse(list_contexts(named))
 
 
-async def _create_context(_server: Server, _request: Request, _token: Token) -> Response:
-    raise unimplemented("a sandbox has one context for each language: fork it, or create another one")
+async def _create_context(server: Server, request: Request, token: Token) -> Response:
+    body = decode_json(await read_body(request, token.body))
+    async with running(server, token, sandbox_of(request)) as named:
+        context = create_context(named, body)
+        await server.sessions.save(named)
+        return JSONResponse(context)
+
+
+async def _remove_context(server: Server, request: Request, token: Token) -> Response:
+    async with running(server, token, sandbox_of(request)) as named:
+        await remove_context(named, request.path_params["context"])
+        await server.sessions.save(named)
+    return Response(status_code=204)
 
 
 async def _restart(server: Server, request: Request, token: Token) -> Response:
-    _language({"context_id": request.path_params["context"]})
     async with running(server, token, sandbox_of(request)) as named:
-        await named.session.reset()
+        await restart_context(named, request.path_params["context"])
         await server.sessions.save(named)
     return Response(status_code=204)
 
@@ -215,6 +218,6 @@ def interpreter_routes(server: Server) -> list[Route]:
         daemon(server, "POST", "/execute", _execute),
         daemon(server, "GET", "/contexts", _contexts),
         daemon(server, "POST", "/contexts", _create_context),
-        daemon(server, "DELETE", "/contexts/{context}", _create_context),
+        daemon(server, "DELETE", "/contexts/{context}", _remove_context),
         daemon(server, "POST", "/contexts/{context}/restart", _restart),
     ]

@@ -9,7 +9,7 @@ import asyncio
 import base64
 import itertools
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,12 +18,14 @@ from starlette.routing import Route
 
 from planaria.errors import Interrupted, TimeoutError
 from planaria.server.e2b.sandboxes import running
-from planaria.server.e2b.wire import sandbox_of, stream_rpc, unary_rpc, unimplemented
+from planaria.server.e2b.standard_input import StandardInput
+from planaria.server.e2b.wire import client_stream_rpc, sandbox_of, stream_rpc, unary_rpc, unimplemented
+from planaria.server.output import listener
 from planaria.server.problems import Problem
 from planaria.server.routes import Server
 from planaria.server.sessions import ServedSession
 from planaria.server.settings import Token
-from planaria.session.result import Result
+from planaria.session.result import Output, Result
 
 __all__ = ["process_routes"]
 
@@ -31,7 +33,6 @@ Event = dict[str, Any]
 #: The process numbers of commands begin after this one.
 _FIRST: Final = 1000
 _PTY: Final = "there are no terminals: the sandbox has no job control by a kernel"
-_INPUT: Final = "a command cannot be sent input while it runs: write it to a file, and redirect that"
 
 
 @dataclass(eq=False)
@@ -46,6 +47,8 @@ class _Process:
     is_over: bool = False
     is_killed: bool = False
     named: ServedSession | None = None
+    input: StandardInput | None = None
+    """None when it has no standard input."""
 
     def add(self, event: Event, *, last: bool = False) -> None:
         """Add an event for all that follow it."""
@@ -103,12 +106,12 @@ class _Processes:
         """Run a command: its number, its output, and how it ended."""
         if body.get("pty"):
             raise unimplemented(_PTY)
-        if body.get("stdin"):
-            raise unimplemented(_INPUT)
         config = body.get("process") or {}
         script = _script(config)
         sandbox = sandbox_of(request)
         process = _Process(next(self._numbers), config, body.get("tag"))
+        if body.get("stdin"):
+            process.input = StandardInput()
         known = self._of(token, sandbox)
         ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         seconds = _seconds(request, server.settings.timeout)
@@ -145,7 +148,10 @@ class _Processes:
         if process.is_killed:
             process.add({"end": _end(-1, killed=True)}, last=True)
             return
-        result = await named.session._run_program(script, seconds, b"", take)
+        if process.input is None:
+            result = await named.session._run_program(script, seconds, b"", take)
+        else:
+            result = await _run_with_input(named, script, seconds, process.input, take)
         process.named = None
         await self._server.sessions.save(named)
         await asyncio.sleep(0)  # what was written comes before the end
@@ -164,14 +170,69 @@ class _Processes:
         self._selected(token, request, body).kill()
         return {}
 
-    async def no_input(self, _server: Server, request: Request, token: Token, body: Any) -> dict[str, Any]:
-        self._selected(token, request, body)
-        raise unimplemented(_INPUT)
+    def _input_of(self, token: Token, request: Request, body: Any) -> StandardInput:
+        process = self._selected(token, request, body)
+        if process.input is None:
+            raise Problem(400, f"the command {process.number} was started without standard input")
+        return process.input
+
+    async def send_input(self, _server: Server, request: Request, token: Token, body: Any) -> dict[str, Any]:
+        self._input_of(token, request, body).write(_sent(body))
+        return {}
+
+    async def close_input(self, _server: Server, request: Request, token: Token, body: Any) -> dict[str, Any]:
+        self._input_of(token, request, body).close()
+        return {}
+
+    async def stream_input(
+        self, _server: Server, request: Request, token: Token, messages: AsyncIterator[Any]
+    ) -> dict[str, Any]:
+        """Messages: which command, then what to send to it."""
+        target: StandardInput | None = None
+        async for message in messages:
+            if "start" in message:
+                target = self._input_of(token, request, message["start"])
+            elif "data" in message and target is not None:
+                target.write(_sent(message["data"]))
+        return {}
 
     async def no_terminal(
         self, _server: Server, _request: Request, _token: Token, _body: Any
     ) -> dict[str, Any]:
         raise unimplemented(_PTY)
+
+
+async def _run_with_input(
+    named: ServedSession,
+    script: str,
+    seconds: float | None,
+    standard_input: StandardInput,
+    take: Callable[[int, bytes], object],
+) -> Result:
+    """Run a script in a subshell, which reads what clients send."""
+
+    def heard(stream: str, output: bytes | Output) -> None:
+        if isinstance(output, bytes):
+            take(1 if stream == "stdout" else 2, output)
+
+    before = listener.set(heard)
+    named.reader = standard_input.read
+    try:
+        return await named.session._run_script(f"(\n{script}\n)", seconds, "")
+    finally:
+        named.reader = None
+        listener.reset(before)
+
+
+def _sent(body: Any) -> bytes:
+    """What a message sends to a command. Raises Problem."""
+    given = body.get("input") or {}
+    if "pty" in given:
+        raise unimplemented(_PTY)
+    try:
+        return base64.b64decode(given.get("stdin") or "", validate=True)
+    except (ValueError, TypeError) as error:
+        raise Problem(400, f"stdin: {error}") from None
 
 
 def _seconds(request: Request, most: float | None) -> float | None:
@@ -224,12 +285,13 @@ def process_routes(server: Server) -> list[Route]:
     unary = {
         "List": processes.list,
         "SendSignal": processes.signal,
-        "SendInput": processes.no_input,
-        "CloseStdin": processes.no_input,
+        "SendInput": processes.send_input,
+        "CloseStdin": processes.close_input,
         "Update": processes.no_terminal,
     }
     return [
         stream_rpc(server, "/process.Process/Start", processes.start),
         stream_rpc(server, "/process.Process/Connect", processes.connect),
+        client_stream_rpc(server, "/process.Process/StreamInput", processes.stream_input),
         *(unary_rpc(server, f"/process.Process/{name}", one) for name, one in unary.items()),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import json
@@ -22,6 +23,7 @@ from planaria.server.settings import Token
 
 __all__ = [
     "access_token",
+    "client_stream_rpc",
     "control",
     "daemon",
     "decode_json",
@@ -51,10 +53,15 @@ _CODES: Final = {
 _STREAM: Final = "application/connect+json"
 #: The flag of the last message of a stream.
 _END: Final = 2
+#: What stands before each message: flags and its length.
+_HEADER: Final = struct.Struct(">BI")
 
 Handler = Callable[[Server, Request, Token], Awaitable[Response]]
 Unary = Callable[[Server, Request, Token, Any], Awaitable[dict[str, Any]]]
 Streaming = Callable[[Server, Request, Token, Any], AsyncIterator[dict[str, Any]]]
+
+
+Receiving = Callable[[Server, Request, Token, AsyncIterator[Any]], Awaitable[dict[str, Any]]]
 
 
 def unimplemented(what: str) -> Problem:
@@ -70,20 +77,43 @@ def access_token(token: Token, sandbox: str) -> str:
 
 def sandbox_of(request: Request) -> str:
     """The sandbox that a request to a sandbox is for. Raises Problem."""
-    name = request.headers.get("e2b-sandbox-id", "")
+    name = request.headers.get("e2b-sandbox-id") or getattr(request.state, "sandbox", "")
     if not name:
         raise Problem(400, "the header E2b-Sandbox-Id is missing")
     return name
 
 
-def _sandbox_token(server: Server, request: Request) -> Token:
+async def _sandbox_token(server: Server, request: Request) -> Token:
     """The token whose sandbox a request is for. Raises Problem."""
+    if "signature" in request.query_params and "e2b-sandbox-id" not in request.headers:
+        return await _signing_token(server, request)
     name = sandbox_of(request)
     given = request.headers.get("x-access-token") or request.headers.get("e2b-traffic-access-token") or ""
     for token in server.settings.tokens:
         if hmac.compare_digest(access_token(token, name).encode(), given.encode()):
             return server.guard.token(token.secret)
     return server.guard.token(None)
+
+
+async def _signing_token(server: Server, request: Request) -> Token:
+    """The token of a signed URL of a file, which names no sandbox but has a digest with its credential.
+
+    Raises Problem.
+    """
+    query = request.query_params
+    operation = "read" if request.method == "GET" else "write"
+    signed = f"{query.get('path', '')}:{operation}:{query.get('username', '')}:"
+    expires = query.get("signature_expiration")
+    if expires is not None and not (expires.isdecimal() and int(expires) > time.time()):
+        raise Problem(401, "the signature has expired")
+    for token in server.settings.tokens or [Token("default")]:
+        for sandbox, _ in await server.sessions.records(token):
+            text = f"{signed}{access_token(token, sandbox)}{'' if expires is None else f':{expires}'}"
+            digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+            if hmac.compare_digest(f"v1_{digest}".encode(), query["signature"].encode()):
+                request.state.sandbox = sandbox
+                return server.guard.token(token.secret)
+    raise Problem(401, "the signature is wrong")
 
 
 def message(status: int, text: str) -> Response:
@@ -94,7 +124,7 @@ def message(status: int, text: str) -> Response:
 def control(server: Server, method: str, path: str, handler: Handler) -> Route:
     """A route of the control plane, which takes the header X-API-KEY."""
 
-    def token(request: Request) -> Token:
+    async def token(request: Request) -> Token:
         return server.guard.token(request.headers.get("x-api-key") or bearer(request))
 
     return _route(server, method, path, handler, token, _plain)
@@ -136,6 +166,36 @@ def stream_rpc(server: Server, path: str, function: Streaming) -> Route:
     return _route(server, "POST", path, handler, lambda request: _sandbox_token(server, request), _connect)
 
 
+def client_stream_rpc(server: Server, path: str, function: Receiving) -> Route:
+    """A Connect RPC with a stream of requests and one response."""
+
+    async def handler(server: Server, request: Request, token: Token) -> Response:
+        async def messages() -> AsyncIterator[Any]:
+            data = b""
+            async for chunk in request.stream():
+                data += chunk
+                while len(data) >= _HEADER.size:
+                    _, size = _HEADER.unpack_from(data)
+                    if size > token.body:
+                        raise Problem(413, f"a message has more than {token.body} bytes")
+                    if len(data) < _HEADER.size + size:
+                        break
+                    yield decode_json(data[_HEADER.size : _HEADER.size + size])
+                    data = data[_HEADER.size + size :]
+
+        end: dict[str, Any] = {}
+        answer = b""
+        try:
+            answer = _frame(0, await function(server, request, token, messages()))
+        except ClientDisconnect:
+            raise
+        except Exception as error:
+            end = {"error": _connect_error(_problem(error, path))}
+        return Response(answer + _frame(_END, end), media_type=_STREAM)
+
+    return _route(server, "POST", path, handler, lambda request: _sandbox_token(server, request), _connect)
+
+
 def decode_json(data: bytes) -> Any:
     """A JSON object. Raises Problem."""
     try:
@@ -149,7 +209,7 @@ def decode_json(data: bytes) -> Any:
 
 def _frame(flags: int, value: dict[str, Any]) -> bytes:
     data = json.dumps(value).encode()
-    return struct.pack(">BI", flags, len(data)) + data
+    return _HEADER.pack(flags, len(data)) + data
 
 
 def _plain(problem: Problem) -> Response:
@@ -180,7 +240,7 @@ def _route(
     method: str,
     path: str,
     handler: Handler,
-    token_of: Callable[[Request], Token],
+    token_of: Callable[[Request], Awaitable[Token]],
     shown: Callable[[Problem], Response],
 ) -> Route:
     async def endpoint(request: Request) -> Response:
@@ -188,7 +248,7 @@ def _route(
         token: Token | None = None
         try:
             server.guard.check_host(request)
-            token = token_of(request)
+            token = await token_of(request)
             response = await handler(server, request, token)
         except ClientDisconnect:
             response = Response(status_code=400)

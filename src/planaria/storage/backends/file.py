@@ -117,14 +117,14 @@ class FileBackend(Backend):
             sync_directory(self._staging)
             write_atomically(self._journal, [json.dumps(moves).encode()])
             sync_directory(self._own)
-            self._carry_out()
+            self._carry_out(is_own=True)
         elif moves:
             staged, path = moves[0]
             self._move(staged, path)
             if staged is not None:
                 sync_directory((self.path / path).parent)
 
-    def _carry_out(self) -> None:
+    def _carry_out(self, *, is_own: bool = False) -> None:
         """Do what the journal says, if there is one: of this writer, or of one that was killed."""
         try:
             journal = self._journal.read_bytes()
@@ -134,10 +134,13 @@ class FileBackend(Backend):
         moves = _read_journal(journal, self._journal)
         for _, path in moves:
             _Directory(self.path).check_way(path)
+        folders = {(self.path / path).parent for _, path in moves}
+        # Where a folder is new, so is its name in the one above; a killed writer may have created any.
+        new = {one for one in folders if not is_own or not one.is_dir()}
         for staged, path in moves:
             self._move(staged, path)
-        folders = {(self.path / path).parent for _, path in moves}
-        for folder in folders | {one.parent for one in folders if one != self.path}:
+        gone = {one for one in folders if not one.exists()}
+        for folder in folders | {one.parent for one in new | gone if one != self.path}:
             if folder.exists():
                 sync_directory(folder)
         self._journal.unlink()

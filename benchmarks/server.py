@@ -1,0 +1,183 @@
+"""What the server costs beside the sessions that it serves: round trips over HTTP, parked sessions, memory.
+
+The server runs in a process of its own, on loopback. Redis is started when `redis-server` is installed.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from measure import Row, Stopwatch, Task, main
+
+_WARM = 20
+_PARKED = 1000
+_LIVE = 200
+
+
+class Client:
+    """Requests over one connection."""
+
+    def __init__(self, url: str, process: int) -> None:
+        self.process = process
+        self._connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=600)
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        data = None if body is None else json.dumps(body)
+        self._connection.request(method, path, data, {"Content-Type": "application/json"})
+        response = self._connection.getresponse()
+        found = response.read()
+        if response.status >= 400:
+            raise RuntimeError(found.decode())
+        return json.loads(found) if found else None
+
+    def memory(self) -> int:
+        """The memory of the server, where pages shared with others count once."""
+        text = Path(f"/proc/{self.process}/smaps_rollup").read_text("ascii")
+        found = re.search(r"^Pss: +(\d+) kB", text, re.MULTILINE)
+        assert found is not None
+        return int(found[1]) * 1024
+
+
+@contextmanager
+def server(*options: str) -> Iterator[Client]:
+    running = subprocess.Popen(
+        [sys.executable, "-m", "planaria", "serve", "--port", "0", *options],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert running.stderr is not None
+        found = re.search(r"http://\S+", running.stderr.readline())
+        assert found is not None
+        yield Client(found[0], running.pid)
+    finally:
+        running.send_signal(signal.SIGTERM)
+        running.wait()
+
+
+@contextmanager
+def store_of(kind: str) -> Iterator[str]:
+    """The URL of an empty store."""
+    with tempfile.TemporaryDirectory() as directory:
+        if kind == "files":
+            yield f"{directory}/store"
+            return
+        if kind == "sqlite":
+            yield f"sqlite:///{directory}/store.db"
+            return
+        program = shutil.which("redis-server")
+        if program is None:
+            raise RuntimeError("redis-server is not installed")
+        place = f"{directory}/socket"
+        redis = subprocess.Popen(
+            [program, "--port", "0", "--unixsocket", place, "--save", "", "--dir", directory]
+        )
+        try:
+            while True:
+                with socket.socket(socket.AF_UNIX) as connection:
+                    if connection.connect_ex(place) == 0:
+                        break
+                time.sleep(0.05)
+            yield f"unix://{place}?db=0"
+        finally:
+            redis.terminate()
+            redis.wait()
+
+
+def round_trip(*kind: str) -> Task:
+    """A request that executes, less the same execution here; with a store if one is named."""
+
+    def task(watch: Stopwatch, repeats: int) -> None:
+        if kind:
+            with store_of(kind[0]) as store, server("--store", store) as client:
+                measure(client, watch, repeats)
+        else:
+            with server() as client:
+                measure(client, watch, repeats)
+
+    def measure(client: Client, watch: Stopwatch, repeats: int) -> None:
+        import planaria
+
+        client.ask("POST", "/v1/sessions", {"id": "one"})
+        with planaria.Session() as session:
+            for number in range(_WARM + repeats):
+                begin = time.perf_counter()
+                session.run("x = 1")
+                between = time.perf_counter()
+                client.ask("POST", "/v1/sessions/one/run", {"code": "x = 1"})
+                if number >= _WARM:
+                    watch.record(time.perf_counter() - 2 * between + begin)
+
+    return task
+
+
+def listed(watch: Stopwatch, repeats: int) -> None:
+    """The list of parked sessions."""
+    with store_of("sqlite") as store, server("--store", store, "--max-sessions", "16") as client:
+        client.ask("POST", "/v1/sessions", {"id": "one"})
+        for _ in range(_PARKED // 10):
+            client.ask("POST", "/v1/sessions/one/fork", {"n": 10})
+        for _ in range(repeats):
+            with watch:
+                found = client.ask("GET", "/v1/sessions?limit=1000")
+            assert found["total"] == _PARKED + 1
+
+
+def resumed(kind: str) -> Task:
+    """A request to a parked session, less one to a session that is live."""
+
+    def task(watch: Stopwatch, repeats: int) -> None:
+        # With room for two, each of three that take turns is parked when its turn comes.
+        with store_of(kind) as store, server("--store", store, "--max-sessions", "2") as client:
+            names = ("a", "b", "c")
+            for name in names:
+                client.ask("POST", "/v1/sessions", {"id": name})
+                client.ask(
+                    "POST", f"/v1/sessions/{name}/run", {"code": "rows = [{'n': n} for n in range(1000)]"}
+                )
+            for number in range(3 + repeats):
+                path = f"/v1/sessions/{names[number % 3]}/history"
+                begin = time.perf_counter()
+                client.ask("GET", path)
+                between = time.perf_counter()
+                client.ask("GET", path)
+                if number >= 3:
+                    watch.record(2 * between - begin - time.perf_counter())
+
+    return task
+
+
+def live(watch: Stopwatch, repeats: int) -> None:
+    """The memory of a server with sessions that have executed something."""
+    with server("--max-sessions", str(_LIVE + 1)) as client:
+        for number in range(_LIVE):
+            client.ask("POST", "/v1/sessions", {"id": f"s{number}"})
+            client.ask("POST", f"/v1/sessions/s{number}/run", {"code": "x = list(range(100))"})
+        watch.record(client.memory())
+
+
+ROWS = (
+    Row("run over HTTP, less the execution", {"ours": round_trip()}, most=0.002, repeats=200),
+    Row("the same with a SQLite store", {"ours": round_trip("sqlite")}, repeats=100),
+    Row("the same with a directory as store", {"ours": round_trip("files")}, repeats=50),
+    Row("list 1,000 parked sessions", {"ours": listed}, most=0.05),
+    Row("resume a parked session, files", {"ours": resumed("files")}, most=0.02),
+    Row("resume a parked session, Redis", {"ours": resumed("redis")}, most=0.03),
+    Row("200 live sessions", {"ours": live}, most=400e6, unit="bytes", repeats=1),
+)
+
+if __name__ == "__main__":
+    main(__file__, ROWS, (__doc__ or "").splitlines()[0])
