@@ -42,6 +42,14 @@ MODULES: Final = """
     sax html htmlparser urlparse email ipaddress pprint reprlib weakref context difflib codecs unicodedata
     shelve graphlib linecache getopt shlex filecmp quopri mimetypes colorsys numeric_tower doctest tokenize
     keyword warnings gc sys builtin exceptions mmap
+    unpack unpack_ex descr metaclass super property scope decorators fstring patma named_expressions
+    grammar syntax with coroutines asyncgen raise exception_group except_star userdict userlist
+    userstring ordered_dict defaultdict deque dictviews contextlib_async optparse cmd codeop py_compile
+    symtable pickletools plistlib netrc mailbox gettext locale fileinput stat timeit trace pstats bdb
+    atexit zipapp string_literals bufio fileio file print hash index int_literal long pow strptime
+    strftime genericpath ntpath listcomps setcomps genexps extcall call funcattrs keywordonlyarg
+    positional_only_arg pulldom pyexpat wave asyncio.test_base_events asyncio.test_streams
+    asyncio.test_eager_task_factory multibytecodec stringprep
 """
 
 NETWORK_MODULES: Final = """

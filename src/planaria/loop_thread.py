@@ -31,8 +31,13 @@ class LoopThread:
         """The loop; its thread is started at the first call."""
         with self._lock:
             if self.running is None:
-                self.running = asyncio.new_event_loop()
-                threading.Thread(target=_run, args=(self.running,), name=self._name, daemon=True).start()
+                loop = asyncio.new_event_loop()
+                try:
+                    threading.Thread(target=_run, args=(loop,), name=self._name, daemon=True).start()
+                except BaseException:
+                    loop.close()
+                    raise
+                self.running = loop
             return self.running
 
 

@@ -129,6 +129,8 @@ class Kernel:
                 command = decode(self._call_host(b"N"))
             except MemoryError:
                 command = ("refuse",)
+            if self._interpreter is not None and self._interpreter.is_lost:
+                self._restore()
             report = self._commands[command[0]](*command[1:])
         except BaseException as error:
             report = self._own_error(error)
@@ -142,7 +144,7 @@ class Kernel:
 
     def keep_interpreter(self) -> None:
         """Take the modules as they are now for what is restored when code has damaged them."""
-        self._interpreter = InterpreterState(without=("planaria_shell.commands.",))
+        self._interpreter = InterpreterState(("planaria_shell.commands.",), self.names)
 
     def _restore(self) -> list[str]:
         """Put back what the kernel needs of the interpreter; the names of what had to be."""

@@ -17,8 +17,10 @@ from planaria_kernel.event_loop.loop import Loop, ParkingLoop
 from planaria_kernel.execution import figures
 from planaria_kernel.execution.streams import Streams, flushing_write
 from planaria_kernel.execution.terminal import Terminal
+from planaria_kernel.execution.trampolines import place_of
 from planaria_kernel.kernel import Kernel
 from planaria_kernel.network import link
+from planaria_kernel.shims import timers
 
 __all__ = ["leave", "start"]
 
@@ -63,6 +65,8 @@ def start(
     asyncio.new_event_loop = asyncio.events.new_event_loop = kernel.new_loop
     _keep_event_loop(kernel)
     signal.signal(signal.SIGINT, kernel.on_interrupt)
+    if sandbox:
+        timers.connect(lambda frame: place_of(frame) == "user")
     return kernel
 
 

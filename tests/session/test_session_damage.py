@@ -48,6 +48,27 @@ def test_the_next_execution_works(new_session: Callable[..., planaria.Session], 
     assert session.bash("echo hello").stdout == "hello\n"
 
 
+def test_no_builtin_is_needed(new_session: Callable[..., planaria.Session]) -> None:
+    """Whichever builtin function code replaces, what it prints and evaluates next arrives."""
+    session = new_session()
+    session.execute(_REPLACE)
+    for name in session.execute("[n for n in saved if n[0].islower() and n != 'print']").value:
+        session.run(f"vars_of_builtins.update(saved); builtins.{name} = broken")
+        result = session.run("print('hello')\nx + 1")
+        assert (name, result.value, result.stdout, result.error) == (name, 2, "hello\n", None)
+
+
+_REPLACE = """
+import builtins
+x = 1
+vars_of_builtins = vars(builtins)
+saved = dict(vars_of_builtins)
+
+def broken(*arguments, **named):
+    raise ValueError("broken")
+"""
+
+
 @pytest.mark.parametrize(
     ("source", "named"),
     [

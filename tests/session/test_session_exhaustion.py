@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -54,3 +55,72 @@ def test_a_resource_that_is_used_up_is_named(limit: str, message: str) -> None:
     spent, after = done.stdout.splitlines()
     assert message in spent
     assert after == "1 1"
+
+
+_OPERATIONS = """
+import asyncio, os, resource, signal, sys
+import planaria
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+def plain():
+    return 1
+
+async def awaited():
+    return 2
+
+directory, limit = sys.argv[1:]
+session = planaria.Session(callbacks=[plain, awaited])
+session.execute("x = 1")
+with planaria.Session() as other:
+    snapshot = other.snapshot_state()
+bytes(snapshot)
+store, database = planaria.FileStore(directory + "/s"), planaria.SqliteStore(directory + "/s.db")
+database.save("name", snapshot)
+soft = {
+    "NOFILE": lambda: len(os.listdir("/proc/self/fd")),
+    "FSIZE": lambda: 4096,
+}[limit]()
+kind = getattr(resource, "RLIMIT_" + limit)
+hard = resource.getrlimit(kind)
+operations = {
+    "plain callback": lambda: session.execute("await plain()"),
+    "asynchronous callback": lambda: session.execute("await awaited()"),
+    "session": planaria.Session,
+    "fork": session.fork,
+    "memory": lambda: session.run("data = bytearray(30 << 20)"),
+    "undo": session.undo,
+    "snapshot": lambda: bytes(session.snapshot_state()),
+    "restore": lambda: planaria.Session.from_snapshot(snapshot),
+    "save": lambda: store.save("other", session.snapshot_state()),
+    "save in a database": lambda: database.save("other", session.snapshot_state()),
+    "load": lambda: database.load("name"),
+}
+refused = []
+resource.setrlimit(kind, (soft, hard[1]))
+for name, operation in operations.items():
+    try:
+        operation()
+    except planaria.PlanariaError as error:
+        refused.append(name)
+    assert session.execute("x").value == 1, name
+resource.setrlimit(kind, hard)
+print(len(refused) > 0)
+for name, operation in operations.items():
+    if name != "undo":
+        operation()
+print(session.execute("await plain() + await awaited()").value, database.load("name") is not None)
+"""
+
+
+@pytest.mark.parametrize("limit", ["NOFILE", "FSIZE"])
+def test_operations_without_a_resource(limit: str, tmp_path: Path) -> None:
+    """Without descriptors, or room in files, whatever a session or a store is asked for works or
+    raises an error of planaria; the session goes on meanwhile, and everything works as before once there is more.
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _OPERATIONS, str(tmp_path), limit],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.stdout == "True\n3 True\n", done.stderr

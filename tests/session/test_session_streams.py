@@ -6,10 +6,12 @@ import asyncio
 import itertools
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import planaria
 
@@ -57,6 +59,97 @@ def test_streaming(new_session: Callable[..., Any]) -> None:
     kinds = [stream for stream, _ in itertools.groupby(heard, lambda one: one[0])]
     assert kinds == ["stdout", "stderr", "host", "stdout", "display", "stdout"]
     assert [shown for stream, shown in heard if stream == "display"] == result.outputs
+
+
+def test_lines_are_passed_on_together() -> None:
+    """Many short lines leave the sandbox in a few chunks, whichever stream they are written to."""
+    heard: list[tuple[str, Any]] = []
+    with planaria.Session(on_output=lambda stream, text: heard.append((stream, text))) as session:
+        for stream in ("stdout", "stderr"):
+            heard.clear()
+            result = session.execute(f"import sys\nfor i in range(20000): print(i, file=sys.{stream})")
+            lines = "".join(f"{i}\n" for i in range(20000))
+            assert getattr(result, stream) == "".join(text for _, text in heard) == lines
+            assert len(heard) < 2000
+
+
+_WRITES = {
+    "o": ("print('o{}')", 1),
+    "e": ("print('e{}', file=sys.stderr)", 2),
+    "b": ("sys.stdout.buffer.write(b'b{}\\n')", 1),
+    "w": ("os.write(1, b'w{}\\n')", 1),
+    "x": ("os.write(2, b'x{}\\n')", 2),
+    "d": ("os.write(other, b'd{}\\n')", 1),
+    "p": ("open('/dev/stderr', 'w').write('p{}\\n')", 2),
+    "l": ("sys.stderr.writelines(['l{}', '\\n'])", 2),
+    "s": ("time.sleep(0)", 0),
+    "f": ("sys.stdout.flush()", 0),
+}
+
+
+@pytest.fixture(scope="module")
+def listening() -> Iterator[tuple[list[tuple[str, Any]], planaria.Session]]:
+    heard: list[tuple[str, Any]] = []
+    with planaria.Session(on_output=lambda stream, text: heard.append((stream, text))) as session:
+        yield heard, session
+
+
+@given(st.text(alphabet="".join(_WRITES), min_size=1, max_size=40))
+@settings(max_examples=30)
+def test_order_of_writes(listening: tuple[list[tuple[str, Any]], planaria.Session], sequence: str) -> None:
+    """Whatever ways of writing are mixed, listeners get everything in the order in which it was written."""
+    heard, session = listening
+    lines = [_WRITES[kind][0].format(number) for number, kind in enumerate(sequence)]
+    session.execute("import os, sys, time\nother = os.dup(1)\n" + "\n".join(lines))
+    expected = [
+        (_WRITES[kind][1], f"{kind}{number}") for number, kind in enumerate(sequence) if _WRITES[kind][1]
+    ]
+    got = [(1 if stream == "stdout" else 2, line) for stream, text in heard for line in text.splitlines()]
+    heard.clear()
+    assert got == expected
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "os._exit(3)",
+        "sum(range(10**12))",  # must be stopped hard
+        "raise KeyboardInterrupt",
+        "sys.stdout.close()",
+        "sys.stdout.detach()",
+        "os.dup2(os.open('/tmp/log', os.O_WRONLY | os.O_CREAT), 1)",
+        "del sys.stdout, sys.stderr",
+    ],
+)
+def test_nothing_printed_is_lost(end: str) -> None:
+    """What was printed before an execution ended is in its result, whatever ended it."""
+    with planaria.Session() as session:
+        session.execute("import os, sys")
+        result = session.run(f"print('one')\nprint('two', file=sys.stderr)\nprint('three')\n{end}", timeout=1)
+        assert (result.stdout, result.stderr) == ("one\nthree\n", "two\n")
+
+
+def test_redirected_output(session: Any) -> None:
+    """What is printed while descriptor 1 leads to a file goes into the file, and nothing of before."""
+    result = session.execute(
+        "import os\nprint('before')\nsaved = os.dup(1)\nos.dup2(os.open('log', os.O_WRONLY | os.O_CREAT), 1)\n"
+        "print('within', flush=True)\nfor i in range(10**6): pass\n"
+        "print('rest'); sys_out = __import__('sys').stdout; sys_out.flush(); os.dup2(saved, 1)\nprint('after')\n"
+        "open('log').read()"
+    )
+    assert (result.stdout, result.value) == ("before\nafter\n", "within\nrest\n")
+
+
+def test_output_is_seen_while_code_computes() -> None:
+    """A listener gets what was printed while the code goes on without writing anything more."""
+
+    def stop(text: str) -> None:
+        raise LookupError(text)
+
+    with planaria.Session(on_stdout=stop) as session:
+        with pytest.raises(LookupError, match="begun"):
+            session.execute("kept = 1\nprint('begun')\nwhile True: pass")
+        assert session.execute("kept").value == 1
 
 
 @pytest.mark.parametrize("limit", [None, 10, 11, 12, 13, 14])

@@ -28,7 +28,15 @@ from planaria.executors.executor import (
 )
 from planaria.executors.host_endpoint import HostEndpoint, unknown_request
 from planaria.executors.journal import Entry, Journal, Keyframe, Player, outcome_inside
-from planaria.executors.messages import Command, Configure, Done, Refused, Request
+from planaria.executors.messages import (
+    Command,
+    Configure,
+    Done,
+    Refused,
+    Request,
+    RunCode,
+    RunScript,
+)
 from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.files.layout import SITE, connect
@@ -43,6 +51,7 @@ from planaria.machine.memory import PAGE_BYTES, MemoryFile, has_mappings_left
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.abi import Errno, errno_of
 from planaria.machine.wasi.clock import JournaledClock, SystemClock, VirtualClock
+from planaria.machine.wasi.held_output import checked_state
 from planaria.machine.wasi.process import ProcessExit
 from planaria.machine.wasi.random import JournaledRandom, SeededRandom, SystemRandom, take
 from planaria.machine.wasi.system import Wasi
@@ -219,6 +228,8 @@ class WasmExecutor(Executor):
             # An image may have had files open; the plain one has none but those that every machine has. The
             # random numbers of a seed begin anew: they are the session's and not the image's.
             wasi.restore({**self._image.system, "random": wasi.random.state()})
+        else:
+            wasi.held.restore(checked_state(self._image.system["held"]))
         old, self._machine = self._machine, machine
         self._begins(state)
         if old is not None:
@@ -235,7 +246,7 @@ class WasmExecutor(Executor):
             self.files,
             clock=time.time_ns if self._clock is None else self._clock.realtime,
             random=partial(take, wasi.random),
-            output=self._host.output,
+            output=wasi.output,
             descriptors=wasi.table.paths,
         )
 
@@ -279,7 +290,8 @@ class WasmExecutor(Executor):
             raise Stopped(f"it does not become idle: {error}", None) from error
         finally:
             self._settles = False
-        return machine.capture(), machine.wasi.state()
+        with host_resources("capturing the state of a session"):
+            return machine.capture(), machine.wasi.state()
 
     def configure(self, settings: Mapping[str, object]) -> Entered:
         entered = super().configure(settings)
@@ -425,6 +437,8 @@ class WasmExecutor(Executor):
         deferred, self._deferred = self._deferred, None
         self.fuel_used = 0
         endpoint = self._endpoint
+        if self._machine is not None and isinstance(command, (RunCode, RunScript)):
+            self._machine.set_timer(0)
         try:
             endpoint.begin(command, deferred, guard=guard)
         except BaseException:
@@ -541,6 +555,8 @@ class WasmExecutor(Executor):
                     return ("ok", wasi.dup(descriptor, to))
                 case "usage", int(device):
                     return ("ok", self._usage(device))
+                case "timer", *setting:
+                    return ("ok", self._timer(*setting))
                 case "umask", int(mask):
                     wasi.umask = mask & 0o777
                 case "bounds", (int() | None) as size, (int() | None) as more:
@@ -552,6 +568,18 @@ class WasmExecutor(Executor):
         except OSError as error:
             return ("errno", errno_of(error) or int(Errno.IO))
         return ("ok", None)
+
+    def _timer(self, seconds: object = None, interval: object = None) -> tuple[float, float]:
+        """What is left of the timer of the guest, and its interval; with arguments it is set."""
+        if self._journal is not None or isinstance(self._clock, VirtualClock):
+            raise OSError(errno.ENOTSUP, "what a timer interrupts could not be repeated")
+        machine = self._running()
+        before = machine.timer()
+        if isinstance(seconds, float) and isinstance(interval, float):
+            machine.set_timer(seconds, interval)
+        elif seconds is not None:
+            raise ProtocolError(f"the guest set its timer to {seconds!r}")
+        return before
 
     def _usage(self, device: int) -> tuple[int | None, ...]:
         """Bytes used and at most, nodes used and at most, of the filesystem with this device number."""

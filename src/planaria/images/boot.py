@@ -15,6 +15,7 @@ from planaria.machine.image import Image, keep_image, make_immortal
 from planaria.machine.machine import Machine
 from planaria.machine.recipe import SETTINGS, Recipe
 from planaria.machine.wasi.clock import FrozenClock
+from planaria.machine.wasi.held_output import find_buffer
 from planaria.machine.wasi.random import SeededRandom
 from planaria.machine.wasi.system import Wasi
 from planaria.runtime import tiers
@@ -43,6 +44,8 @@ _WARMING: Final = (
 _BOOT: Final = """\
 import sys
 sys.path[:] = ["", {library!r}, {path!r}]
+from planaria_kernel.sandbox import own_builtins
+own_builtins.install()
 from planaria_kernel.sandbox import library
 library.move({archive!r}, {library!r})
 from planaria_kernel.shims import users
@@ -51,6 +54,17 @@ import _host
 from planaria_kernel.sandbox import boot
 boot.start(_host.call, {modules!r})
 """
+
+
+def _watch(machine: Machine, stream: int, address: int, held: bytes) -> bytes:
+    """Look from now on at what a standard stream holds back; nothing where its buffer is not found."""
+    positions = find_buffer(machine.memory, address, held)
+    if positions is None:
+        return b""
+    output = machine.wasi.held
+    output.watch(stream, positions)
+    output.written(machine.memory, stream)
+    return b"found"
 
 
 def boot_image(recipe: Recipe) -> Image:
@@ -64,6 +78,8 @@ def boot_image(recipe: Recipe) -> Image:
             return command
         if request[:1] == b"Z":
             make_immortal(machine.memory, request[1:])
+        if request[:1] == b"H":
+            return _watch(machine, *decode(request[1:]))
         reports.append(request)
         return b""
 

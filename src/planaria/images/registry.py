@@ -15,7 +15,7 @@ from planaria.errors import ImageError
 from planaria.machine.image import Image, files_of_image, forget_image, image_place
 from planaria.machine.image_files import tree_path
 from planaria.machine.recipe import Recipe
-from planaria.runtime.cache import CompileCache
+from planaria.runtime.cache import CompileCache, cache_failure
 from planaria.storage.atomic import write_atomically
 
 __all__ = [
@@ -94,8 +94,12 @@ def _register(name: str, recipe: Recipe, packages: tuple[str, ...]) -> Registere
     entry = RegisteredImage(name, recipe, packages, int(time.time()))
     told = {"recipe": recipe.to_json(), "packages": list(packages), "created": entry.created}
     directory = _directory()
-    directory.mkdir(mode=0o700, exist_ok=True)
-    write_atomically(directory / f"{name}{_SUFFIX}", (json.dumps(told).encode(),))
+    place = directory / f"{name}{_SUFFIX}"
+    try:
+        directory.mkdir(mode=0o700, exist_ok=True)
+        write_atomically(place, (json.dumps(told).encode(),))
+    except OSError as error:
+        raise cache_failure(place, "written", error) from error
     return entry
 
 

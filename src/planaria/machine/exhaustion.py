@@ -1,4 +1,6 @@
-"""Resources of the host that run out while a sandbox is made or captured, as errors that name them."""
+"""Resources of the host that run out while a session is made, captured or called back, as errors that name
+them.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,6 @@ import resource
 from functools import cache
 from pathlib import Path
 from typing import Final
-
-import wasmtime
 
 from planaria.errors import SessionError
 
@@ -22,6 +22,8 @@ _BY_NUMBER: Final = {
     errno.EFBIG: "a file in memory would be too large for this process; raise its limit (ulimit -f)",
 }
 
+#: What `threading` raises.
+_NO_THREAD: Final = "can't start new thread"
 
 #: What of the process's memory mappings sandboxes may have, so that the process itself goes on: each thread
 #: and each large object of the host needs some as well.
@@ -45,6 +47,12 @@ def check_mappings(mappings: int) -> None:
             f"a new sandbox is not possible: the sandboxes of this process have {mappings} memory mappings "
             f"of the {most} that the system allows; close sessions, or raise vm.max_map_count"
         )
+
+
+def _engine_error() -> type[Exception]:
+    from wasmtime import WasmtimeError  # not every executor has loaded it
+
+    return WasmtimeError
 
 
 class host_resources:  # noqa: N801 - a context manager; one that is a generator costs more than what is in it
@@ -72,5 +80,12 @@ def _exhausted(error: BaseException) -> str | None:
                 f"this process has its limit of {limit} files open; close sessions, or raise it (ulimit -n)"
             )
         return _BY_NUMBER.get(error.errno or 0)
-    is_memory = isinstance(error, wasmtime.WasmtimeError) and ("mmap" in str(error) or "memory" in str(error))
-    return _BY_NUMBER[errno.ENOMEM] if is_memory or isinstance(error, MemoryError) else None
+    if isinstance(error, RuntimeError) and str(error) == _NO_THREAD:
+        return (
+            "this process cannot start another thread, for lack of memory or because of its limit; "
+            "end threads, close sessions, or raise the limit (ulimit -u)"
+        )
+    is_memory = isinstance(error, MemoryError) or (
+        ("mmap" in str(error) or "memory" in str(error)) and isinstance(error, _engine_error())
+    )
+    return _BY_NUMBER[errno.ENOMEM] if is_memory else None

@@ -25,7 +25,7 @@ from planaria.machine.image_files import find_tree, tree_path
 from planaria.machine.memory import MemoryFile
 from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.memory import GuestMemory
-from planaria.runtime.cache import CompileCache
+from planaria.runtime.cache import CompileCache, cache_failure
 from planaria_kernel.protocol import decode, encode
 
 __all__ = [
@@ -145,10 +145,10 @@ def _read(recipe: Recipe) -> Image | None:
         chunk = json.loads(heap.read_text("ascii")) if heap.exists() else None
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        raise RuntimeSetupError(
-            f"the image in {place} cannot be read ({error}); remove that folder"
-        ) from error
+    except OSError as error:
+        raise cache_failure(f"the image in {place}", "read", error) from error
+    except ValueError as error:
+        raise RuntimeSetupError(f"the image in {place} is damaged ({error}); remove that folder") from error
     if memory.size != facts.pop("size", None):
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
     image = Image(recipe, memory, system=system, first_chunk=chunk, **facts)
@@ -241,7 +241,7 @@ def new_image(recipe: Recipe) -> Iterator[NewImage]:
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
-        raise RuntimeSetupError(f"the image in {place} cannot be written: {error.strerror}") from error
+        raise cache_failure(f"the image in {place}", "written", error) from error
 
 
 def make_immortal(memory: GuestMemory, addresses: bytes) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from planaria.errors import RuntimeSetupError, SnapshotError
 from planaria.files.memory import MemorySnapshot, read_memory_manifest
 from planaria.files.quota import Quota
-from planaria.runtime.cache import CompileCache
+from planaria.runtime.cache import CompileCache, cache_failure
 from planaria.storage.atomic import write_atomically
 
 __all__ = ["find_tree", "keep_tree", "tree_digest", "tree_path"]
@@ -51,7 +51,7 @@ def keep_tree(tree: MemorySnapshot) -> str:
     try:
         write_atomically(place, (_LENGTH.pack(len(text)), text, *(chunks[name] for name in names)))
     except OSError as error:
-        raise RuntimeSetupError(f"{place} cannot be written: {error.strerror}") from error
+        raise cache_failure(place, "written", error) from error
     return digest
 
 

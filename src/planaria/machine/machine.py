@@ -53,6 +53,7 @@ Result = TypeVar("Result")
 
 _SIGINT: Final = int(_signal.SIGINT)
 _SIGINT_OF_C: Final = 2
+_SIGALRM_OF_C: Final = 14
 #: How much of the stack CPython may use, in bytes: what a desktop has, and half of what the module has. The
 #: rest is for functions of extension modules, which do not look at the limit.
 STACK_USED: Final = 8 << 20
@@ -133,7 +134,7 @@ class Machine:
         wasi.memory = self.memory
         self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
         # What the ticker looks at while a call runs.
-        self.on_main_thread = False
+        self.wants_visits = False
         self._guard = Guard()
         self._cpu_clock: int | None = None
         self._cpu_deadline: float | None = None
@@ -142,6 +143,9 @@ class Machine:
         self._interrupted_at: float | None = None
         self._delivered = False
         self._kill = False
+        #: When the guest is to get SIGALRM, and the seconds after which again; `time.monotonic()`.
+        self._alarm: float | None = None
+        self._alarm_interval = 0.0
         self._thread = 0
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
@@ -267,7 +271,9 @@ class Machine:
         except Trap as trap:
             # A trap below a call of ours is the guest's end like any other.
             if self.failure is not None and not isinstance(self.failure, Trap):
+                self.wasi.take_held_output()
                 raise self.failure from None
+            self.wasi.take_held_output()
             out_of_fuel = trap.code is TrapCode.OUT_OF_FUEL
             raise Stopped(trap.message, "fuel" if out_of_fuel else self._reason) from None
         finally:
@@ -311,8 +317,27 @@ class Machine:
         self._kill = True
         self.interrupt()
 
+    def timer(self) -> tuple[float, float]:
+        """The seconds until the guest gets SIGALRM (0: never), and after which again."""
+        if self._alarm is None:
+            return (0.0, 0.0)
+        return (max(self._alarm - time.monotonic(), 1e-6), self._alarm_interval)
+
+    def set_timer(self, seconds: float, interval: float = 0.0) -> None:
+        """Raise SIGALRM in the guest after so many seconds (0: never), and whenever `interval` has passed."""
+        self._alarm = time.monotonic() + seconds if seconds > 0 else None
+        self._alarm_interval = interval
+
     def due(self, now: float) -> bool:
         """For the ticker: whether the guest must be visited now."""
+        alarm = self._alarm
+        if alarm is not None and now >= alarm:
+            self._wake()
+            self._must_interrupt(now)
+            return True
+        return self._must_interrupt(now)
+
+    def _must_interrupt(self, now: float) -> bool:
         if self._reason is None:
             guard = self._guard
             deadline, clock = guard.deadline, self._cpu_clock
@@ -355,8 +380,10 @@ class Machine:
         """
         if self._kill:
             raise Trap("stopped hard")
+        self.wasi.take_held_output()
         if self._reason is not None and not self._delivered:
             self._raise_interrupt()
+        self._raise_alarm()
         return 1
 
     def _raise_interrupt(self) -> None:
@@ -364,10 +391,19 @@ class Machine:
         self._delivered = self._raised = True
         if self._interrupted_at is None:
             self._interrupted_at = time.monotonic()
+        self._signal(_SIGINT_OF_C)
+
+    def _raise_alarm(self) -> None:
+        """Raise SIGALRM in the guest if its timer has run out."""
+        if self._alarm is not None and (now := time.monotonic()) >= self._alarm:
+            self._alarm = now + self._alarm_interval if self._alarm_interval > 0 else None
+            self._signal(_SIGALRM_OF_C)
+
+    def _signal(self, number: int) -> None:
         self._store.set_epoch_deadline(_FAR_AWAY)  # the call below must not be visited
         top = self._stack_pointer.get()
         self._stack_pointer.set(top - _RED_ZONE)
-        self._set_interrupt(_SIGINT_OF_C)
+        self._set_interrupt(number)
         self._stack_pointer.set(top)
         self._store.set_epoch_deadline(1)
 
@@ -382,6 +418,7 @@ class Machine:
             self._forget_calls()
             if self._reason is not None and not self._delivered:
                 self._raise_interrupt()
+            self._raise_alarm()
             return False
         return True
 
@@ -399,8 +436,9 @@ class Machine:
 
         Python's own handler would raise KeyboardInterrupt in the middle of one of our host functions.
         """
-        self.on_main_thread = threading.get_ident() == _main_thread
-        if not self.on_main_thread or _signal.getsignal(_SIGINT) is not _signal.default_int_handler:
+        is_main = threading.get_ident() == _main_thread
+        self.wants_visits = is_main or bool(self.wasi.held)
+        if not is_main or _signal.getsignal(_SIGINT) is not _signal.default_int_handler:
             return None
 
         def handler(_number: int, _frame: FrameType | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import threading
 from typing import Final
@@ -21,6 +22,7 @@ _CHECKS: Final = 2  # PM_SCAN_CHECK_WPASYNC
 
 _REQUEST: Final = ctypes.c_ulong(3 << 30 | 96 << 16 | ord("f") << 8 | 16)
 _MOST_REGIONS: Final = 4096
+_CLOSED: Final = (errno.EBADF, errno.ENOTTY)
 
 _library: Final = ctypes.CDLL(None, use_errno=True)
 
@@ -31,11 +33,38 @@ class _Buffer:
     regions = (ctypes.c_uint64 * (3 * _MOST_REGIONS))()
     arguments = (ctypes.c_uint64 * 12)()
     lock = threading.Lock()
+    #: Stays open: when a process has no descriptors left, its sessions must still find what has changed.
+    pagemap = -1
+    identity = (0, 0)
+
+    @classmethod
+    def open(cls) -> int:
+        if cls.pagemap < 0:
+            cls.pagemap = os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
+            cls.identity = _identity(cls.pagemap)
+        return cls.pagemap
+
+    @classmethod
+    def is_open(cls) -> bool:
+        """Whether it still is: a program may close descriptors that are not its own, as daemons do."""
+        try:
+            return _identity(cls.pagemap) == cls.identity
+        except OSError:
+            return False
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
 
 
 @in_forked_child("runtime")
 def _after_fork() -> None:
     _Buffer.lock = threading.Lock()  # another thread of the parent may have held it
+    if _Buffer.pagemap >= 0:  # it is the parent's
+        if _Buffer.is_open():
+            os.close(_Buffer.pagemap)
+        _Buffer.pagemap = -1
 
 
 # All are given a span of the memory at `base` as offsets, and answer in such.
@@ -79,22 +108,23 @@ def _scan(
     place = ctypes.addressof(regions) if reports else 0
     walks = 0
     with _Buffer.lock:
-        pagemap = os.open("/proc/self/pagemap", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            while start < end:
-                arguments[:] = [96, flags, start, end, 0, place, most, 0, *categories]
+        pagemap = _Buffer.open()
+        while start < end:
+            arguments[:] = [96, flags, start, end, 0, place, most, 0, *categories]
+            count = _library.ioctl(pagemap, _REQUEST, arguments)
+            if count < 0 and ctypes.get_errno() in _CLOSED and not _Buffer.is_open():
+                _Buffer.pagemap = -1
+                pagemap = _Buffer.open()
                 count = _library.ioctl(pagemap, _REQUEST, arguments)
-                if count < 0:
-                    number = ctypes.get_errno()
-                    raise OSError(number, f"PAGEMAP_SCAN: {os.strerror(number)}")
-                found = regions[: 3 * count]
-                spans += [(a - base, b - base) for a, b in zip(found[0::3], found[1::3], strict=True)]
-                walks += 1
-                walked = arguments[4]
-                if walked <= start:
-                    break
-                start = walked
-        finally:
-            os.close(pagemap)
+            if count < 0:
+                number = ctypes.get_errno()
+                raise OSError(number, f"PAGEMAP_SCAN: {os.strerror(number)}")
+            found = regions[: 3 * count]
+            spans += [(a - base, b - base) for a, b in zip(found[0::3], found[1::3], strict=True)]
+            walks += 1
+            walked = arguments[4]
+            if walked <= start:
+                break
+            start = walked
     # A walk may end before the last region that it reported, which then comes again.
     return united(spans, []) if walks > 1 else spans

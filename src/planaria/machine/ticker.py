@@ -19,7 +19,8 @@ from planaria.fork import in_forked_child
 __all__ = ["TICK_SECONDS", "Ticker", "Watched"]
 
 TICK_SECONDS: Final = 0.01
-#: Guests on the main thread are visited this often, so that Python can run its signal handlers.
+#: Guests that want visits get one this often: so that Python can run its signal handlers on the main thread,
+#: and what is printed is shown meanwhile.
 _VISIT_TICKS: Final = 5
 #: The thread falls asleep after so many ticks without an execution; waking it costs a few us.
 _IDLE_TICKS: Final = 50
@@ -28,8 +29,8 @@ _IDLE_TICKS: Final = 50
 class Watched(Protocol):
     """A running guest, as the ticker sees it."""
 
-    #: Runs on the main thread, where Python runs signal handlers.
-    on_main_thread: bool
+    #: Whether it is to be visited now and then although it is not due.
+    wants_visits: bool
 
     def due(self, now: float) -> bool:
         """Whether the guest must be visited; called from the ticker's thread with `time.monotonic()`."""
@@ -94,4 +95,4 @@ class Ticker:
         running = list(self.running)
         now = time.monotonic()
         due = [guest for guest in running if guest.due(now)]
-        return bool(due) or (tick % _VISIT_TICKS == 0 and any(guest.on_main_thread for guest in running))
+        return bool(due) or (tick % _VISIT_TICKS == 0 and any(guest.wants_visits for guest in running))

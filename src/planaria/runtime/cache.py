@@ -36,11 +36,30 @@ from typing import BinaryIO, Final
 from planaria.errors import RuntimeSetupError
 from planaria.file_locks import file_lock
 
-__all__ = ["CompileCache", "EntryRecord", "EntryWriter", "boot_id", "cache_directory", "hash_file"]
+__all__ = [
+    "CompileCache",
+    "EntryRecord",
+    "EntryWriter",
+    "boot_id",
+    "cache_directory",
+    "cache_failure",
+    "hash_file",
+]
 
 _POSIX: Final = os.name == "posix"
 _SUFFIX: Final = ".cwasm"
 _STAMP_FIELDS: Final = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+
+_ELSEWHERE: Final = "free some, or set PLANARIA_CACHE to a directory elsewhere"
+_ADVICE: Final = {
+    errno.ENOSPC: f"space is needed: {_ELSEWHERE}",
+    errno.EDQUOT: f"the quota is used up: {_ELSEWHERE}",
+    errno.EFBIG: "raise the limit of this process for files (ulimit -f)",
+    errno.EMFILE: "close files or sessions, or raise the limit of open files (ulimit -n)",
+    errno.ENFILE: "the system has too many open files; close some and try again",
+    errno.EROFS: "set PLANARIA_CACHE to a directory that can be written to",
+    errno.EACCES: "set PLANARIA_CACHE to a directory of your own",
+}
 
 _log = logging.getLogger("planaria.runtime")
 
@@ -55,6 +74,14 @@ def cache_directory() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("planaria", appauthor=False))
+
+
+def cache_failure(what: object, done: str, error: OSError) -> RuntimeSetupError:
+    """The error of something in the cache that cannot be "read" or "written", with what to do about it."""
+    advice = _ADVICE.get(error.errno or 0)
+    return RuntimeSetupError(
+        f"{what} cannot be {done}: {error.strerror}" + ("" if advice is None else f"; {advice}")
+    )
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -266,7 +293,12 @@ class CompileCache:
 
         Yields False when `blocking` is False and another process has it.
         """
-        with file_lock(self.directory / f"{key}.lock", timeout=None if blocking else 0) as held:
+        place = self.directory / f"{key}.lock"
+        with contextlib.ExitStack() as stack:
+            try:
+                held = stack.enter_context(file_lock(place, timeout=None if blocking else 0))
+            except OSError as error:
+                raise cache_failure(place, "written", error) from error
             yield held
 
     @contextlib.contextmanager
@@ -312,11 +344,9 @@ class CompileCache:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise RuntimeSetupError(
                     f"no space is left in {self.directory} for the compiled runtime (up to 300 MB); "
-                    "free some, or set PLANARIA_CACHE to a directory elsewhere"
+                    f"{_ELSEWHERE}"
                 ) from error
-            raise RuntimeSetupError(
-                f"{error.filename or partial} cannot be written: {error.strerror}"
-            ) from error
+            raise cache_failure(error.filename or partial, "written", error) from error
         finally:
             partial.unlink(missing_ok=True)
 

@@ -20,7 +20,7 @@ from typing import IO, Any, Final
 import zstandard
 
 from planaria.errors import RuntimeSetupError
-from planaria.runtime.cache import CompileCache, EntryWriter
+from planaria.runtime.cache import CompileCache, EntryWriter, cache_failure
 from planaria.runtime.compiler import Tier, environment, module_digest, tier_recipe
 
 __all__ = [
@@ -86,7 +86,7 @@ def write_runtime(
             archive.writestr(_DESCRIPTION, json.dumps(description, indent=1))
         partial.replace(path)
     except OSError as error:
-        raise RuntimeSetupError(f"{path} cannot be written: {error.strerror}") from error
+        raise cache_failure(path, "written", error) from error
     finally:
         partial.unlink(missing_ok=True)
 

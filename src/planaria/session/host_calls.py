@@ -443,8 +443,9 @@ class HostCalls:
         # Connections have timeouts of their own, and may be idle for longer.
         is_network = self.network is not None and callback is self.network.callback(f"@{callback.name}")
         seconds = None if is_network else self._settings.bounds.callback_timeout
+        loop = self.awaiting_loop()
         task: Coroutine[object, object, Answer] = await_callback(callback, begin, seconds)
-        return self.awaiting_loop().spawn(task)
+        return loop.spawn(task)
 
     def awaiting_loop(self) -> EventLoop:
         """The loop on which asynchronous functions run."""

@@ -20,6 +20,7 @@ from typing import Any, Final, Generic, TypeVar
 from planaria.event_loops import EventLoop, asyncio_loop
 from planaria.fork import in_forked_child
 from planaria.loop_thread import LoopThread
+from planaria.machine.exhaustion import host_resources
 
 __all__ = ["BoundedThreads", "Job", "callback_loop", "submit"]
 
@@ -63,7 +64,8 @@ def submit(function: Callable[[], Result]) -> Future[Result]:
     except IndexError:
         jobs = queue.SimpleQueue()
         jobs.put(job)
-        threading.Thread(target=_work, args=(jobs,), name="planaria-worker", daemon=True).start()
+        with host_resources("a thread for a callback"):
+            threading.Thread(target=_work, args=(jobs,), name="planaria-worker", daemon=True).start()
     else:
         jobs.put(job)
     return future
@@ -197,6 +199,7 @@ class BoundedThreads:
 def callback_loop() -> EventLoop:
     """asyncio's loop on a thread of its own, for callbacks of sessions without `await`.
 
-    It runs until the process ends.
+    It runs until the process ends. Raises SessionError when the process can have no more threads or files.
     """
-    return asyncio_loop(_callbacks.loop())
+    with host_resources("an event loop for callbacks"):
+        return asyncio_loop(_callbacks.loop())

@@ -10,6 +10,7 @@ from planaria.errors import EncodeError, SnapshotError, SnapshotMismatch
 from planaria.executors.wasm_state import WasmState
 from planaria.files.host import FORMAT as HOST
 from planaria.files.overlay import FORMAT as OVERLAY
+from planaria.machine.exhaustion import host_resources
 from planaria.machine.memory import PAGE_BYTES
 from planaria.runtime.artifact import artifact
 from planaria.runtime.guest_files import LIBRARY_PATH
@@ -100,7 +101,8 @@ def _bytes(
     else:
         for digest in chunk_names(parent.manifest):
             chunks.pop(digest, None)
-    pages = _pages(kernel, parent, origin, frozenset() if with_free else kernel.free_pages())
+    with host_resources("writing a snapshot"):
+        pages = _pages(kernel, parent, origin, frozenset() if with_free else kernel.free_pages())
     header = Header(
         image=image.digest,
         recipe=image.recipe.to_json(),

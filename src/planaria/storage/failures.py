@@ -16,6 +16,7 @@ __all__ = ["file_failures", "redis_failures", "sqlite_failures"]
 _BY_NUMBER: Final = {
     errno.ENOSPC: "free space on that filesystem and try again",
     errno.EDQUOT: "free space within the quota and try again",
+    errno.EFBIG: "raise the limit of this process for files (ulimit -f)",
     errno.EACCES: "give this user permission, or use another place",
     errno.EPERM: "give this user permission, or use another place",
     errno.EROFS: "the filesystem is read-only; use another place",

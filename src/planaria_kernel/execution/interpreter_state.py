@@ -7,7 +7,9 @@ with and tries again.
 
 from __future__ import annotations
 
+import builtins
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 __all__ = ["InterpreterState"]
@@ -16,10 +18,11 @@ __all__ = ["InterpreterState"]
 class InterpreterState:
     """The contents of the modules that are loaded now, those excepted that start with one of `without`.
 
-    `restore` looks up no global name and no builtin, since those may be what is missing.
+    The builtins `without_names` come and go. `restore` looks up no global name and no builtin, since those
+    may be what is missing.
     """
 
-    def __init__(self, without: tuple[str, ...] = ()) -> None:
+    def __init__(self, without: tuple[str, ...] = (), without_names: Iterable[str] = ()) -> None:
         self._modules = sys.modules
         self._loaded = {
             name: module
@@ -30,6 +33,22 @@ class InterpreterState:
             (name, module.__dict__, dict(module.__dict__)) for name, module in self._loaded.items()
         ]
         self._missing = object()
+        self._builtins = builtins.__dict__
+        self._least = len(self._builtins.keys() - without_names)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether what no code can do without is gone: modules, importing, or some of the builtins.
+
+        Builtins that are replaced by others are the code's own affair.
+        """
+        modules, space = self._modules, self._builtins
+        return (
+            getattr(sys, "modules", None) is not modules
+            or "builtins" not in modules
+            or len(space) < self._least
+            or space.get("__import__") is None
+        )
 
     def restore(self, without: dict[str, Any]) -> list[str]:
         """Put back what was removed or replaced since, and return its names.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import reprlib
 from types import ModuleType
 from typing import Any, Final
@@ -144,7 +145,7 @@ def encoded(value: Any, max_bytes: int) -> bytes:
         return encode(stand_in(value))
 
 
-def new_main(builtins: Any = __builtins__) -> ModuleType:
+def new_main(builtins: Any = builtins.__dict__) -> ModuleType:
     """An empty `__main__`, so that pickle, dataclasses and type hints find what cells define."""
     module = ModuleType("__main__")
     module.__dict__["__builtins__"] = builtins

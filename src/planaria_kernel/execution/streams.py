@@ -80,6 +80,7 @@ class Streams:
                 sys.stdout = self.stdout
             if ours[1]:
                 sys.stderr = self.stderr
+        self.stdout.flush()
         self.stderr.flush()
 
     def settle(self) -> None:

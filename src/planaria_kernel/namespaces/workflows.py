@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import linecache
 import sys
@@ -110,7 +111,7 @@ class Workflow:
             raise WorkflowError(f"workflow {self.__name__!r} cannot be run: {document['error']}")
         code = self._runner.code(self.__name__, document["digest"], document["source"])
         module = ModuleType(f"workflow_{self.__name__}")
-        module.__dict__.update(self._runner.names)
+        module.__dict__.update(self._runner.names, __builtins__=builtins)
         module.__dict__["workflows"] = self._runner.names["workflows"]._below(chain)
         module.__dict__["__file__"] = code.co_filename
         sys.modules[module.__name__] = module  # where dataclasses and the like look

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from planaria_kernel import startup
+from planaria_kernel.execution.held_streams import HeldStreams
 from planaria_kernel.namespaces.operations import Host
 from planaria_kernel.network import link
 from planaria_kernel.protocol import encode
@@ -46,7 +47,7 @@ def start(call_host: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> N
     sys.path.append(_MODULES)
     # The interpreter starts without `site`, which tracebacks would name as the reason for a missing module.
     sys.flags = sys.flags.__replace__(no_site=0)  # type: ignore[attr-defined]
-    kernel = startup.start(call_host, sandbox=True)
+    kernel = startup.start(call_host, sandbox=True, streams=HeldStreams(call_host))
     link.connect(Host(kernel.call_blocking, kernel.call_awaited))
     kernel.imports.modules = frozenset(tier_modules)
     SessionShell(kernel.call_blocking, functools.partial(_bound_files, call_host)).connect(kernel)

@@ -11,8 +11,14 @@ from collections.abc import Callable
 __all__ = ["install", "run_pending"]
 
 
+#: What `run_pending` calls, which imports nothing: code may have damaged the import system.
+_write_back: Callable[[], object]
+_run_threads: Callable[[], bool]
+
+
 def install(call_host: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
+    global _run_threads, _write_back
     from planaria_kernel.shims import (
         code_objects,
         executors,
@@ -29,6 +35,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         subprocesses,
         tables,
         threads,
+        timers,
         users,
         walking,
     )
@@ -39,6 +46,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     walking.install()
     modes.install(call_host)
     mapping.install()
+    timers.install(call_host)
     threads.install()
     network.install()
     notebooks.install()
@@ -50,6 +58,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     tables.install()
     integers.install()
     subprocesses.install()
+    _write_back, _run_threads = mapping.write_back, threads.run_pending
 
 
 def run_pending() -> bool:
@@ -57,7 +66,5 @@ def run_pending() -> bool:
 
     For when a cell has nothing else to do.
     """
-    from planaria_kernel.shims import mapping, threads
-
-    mapping.write_back()
-    return threads.run_pending()
+    _write_back()
+    return _run_threads()

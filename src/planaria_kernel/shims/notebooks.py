@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import types
 from importlib.util import find_spec
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 from planaria_kernel.shims.importing import when_imported
 
@@ -34,36 +33,6 @@ def announce_widgets() -> None:
         sys.modules.setdefault(_WIDGETS, types.ModuleType(_WIDGETS))
 
 
-def _alarm(seconds: int, /) -> int:
-    """Refused, but for 0, which cancels an alarm: there is none."""
-    if seconds:
-        _no_timer()
-    return 0
-
-
-def _setitimer(which: int, seconds: float, interval: float = 0.0, /) -> tuple[float, float]:
-    """Refused, but for 0, which stops a timer: there is none."""
-    if seconds:
-        _no_timer()
-    return (0.0, 0.0)
-
-
-def _getitimer(which: int, /) -> tuple[float, float]:
-    """The time that is left of a timer: there is none."""
-    return (0.0, 0.0)
-
-
-def _no_timer() -> NoReturn:
-    raise OSError("the sandbox has no alarm signal: run the code with timeout=, or use asyncio.timeout()")
-
-
 def install() -> None:
     """Put this in place, for modules when they are imported."""
     when_imported("tqdm.notebook", _change_tqdm)
-    if not hasattr(signal, "alarm"):
-        for name, function in (("alarm", _alarm), ("setitimer", _setitimer), ("getitimer", _getitimer)):
-            function.__name__ = function.__qualname__ = name
-            setattr(signal, name, function)
-        for number, name in enumerate(("ITIMER_REAL", "ITIMER_VIRTUAL", "ITIMER_PROF")):
-            setattr(signal, name, number)
-        signal.ItimerError = OSError  # type: ignore[misc,assignment]

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from planaria_kernel.shims.importing import when_imported
 from planaria_kernel.shims.polling import SleepWatch
+from planaria_kernel.shims.timers import sleep as _sleep
 
 __all__ = ["Lock", "install", "run_pending"]
 
@@ -27,7 +28,6 @@ _running: list[threading.Thread] = []
 #: For each of those that run: when the one below it wanted to go on (None: when this one has ended), and what
 #: it was seen to wait for.
 _waits: list[tuple[float | None, SleepWatch]] = []
-_sleep: Final = time.sleep
 _ADVICE: Final = (
     "the sandbox has no threads: each runs to its end when something waits for it, so two cannot take turns"
 )

@@ -9,6 +9,7 @@ from typing import Final
 from planaria.files.filesystem import FileSystem, Handle
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.descriptors import PREOPEN, DescriptorTable
+from planaria.machine.wasi.held_output import HeldOutput
 from planaria.machine.wasi.locks import Locks
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.random import RandomSource
@@ -37,8 +38,25 @@ class Calls:
     """Bytes that a file may be made to have."""
     locks: Locks
     on_output: Callable[[int, bytes], None]
+    held: HeldOutput
     on_input: Callable[[int], bytes]
     sleep: Callable[[float], bool]
+
+    def take_held_output(self) -> None:
+        """Pass on what the guest's standard streams hold back, as far as they lead to the host."""
+        for stream in (1, 2):
+            descriptor = self.table.get(stream)
+            if (
+                descriptor is not None
+                and descriptor.stream == stream
+                and (data := self.held.take(self.memory, stream))
+            ):
+                self.on_output(stream, data)
+
+    def output(self, stream: int, data: bytes) -> None:
+        """Pass on what was written to a standard stream by another way than its descriptor."""
+        self.take_held_output()
+        self.on_output(stream, data)
 
     def _path(self, at: int, length: int) -> bytes:
         """The path in memory."""

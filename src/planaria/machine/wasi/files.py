@@ -129,15 +129,37 @@ class FileCalls(Calls):
         if result + 4 > memory.size:
             memory.require(result, 4)
         buffers = memory.vectors(vectors, count)
-        if descriptor.stream >= 0:
-            done = self._write_stream(descriptor.stream, buffers)
-        elif descriptor.append:
-            done = self._append(descriptor, buffers)
+        if (fd == 1 or fd == 2 or descriptor.stream > 0) and self.held:
+            done = self._write_held(fd, descriptor, buffers)
         else:
-            done = self._gather(descriptor.handle, buffers, descriptor.position)
-            descriptor.position += done
+            done = self._write(descriptor, buffers)
         U32.pack_into(memory.view, result, done)
         return 0
+
+    def _write(self, descriptor: Descriptor, buffers: Sequence[tuple[int, int]]) -> int:
+        if descriptor.stream >= 0:
+            return self._write_stream(descriptor.stream, buffers)
+        if descriptor.append:
+            return self._append(descriptor, buffers)
+        done = self._gather(descriptor.handle, buffers, descriptor.position)
+        descriptor.position += done
+        return done
+
+    def _write_held(self, fd: int, descriptor: Descriptor, buffers: Sequence[tuple[int, int]]) -> int:
+        """Write what may be the buffer of a standard stream, of which the host may have taken a part."""
+        memory, held = self.memory, self.held
+        if len(buffers) > 1 or not held.is_all(memory, fd, *buffers[0]):
+            self.take_held_output()  # that was printed before
+            return self._write(descriptor, buffers)
+        (at, length), taken = buffers[0], held.taken(fd)
+        done = taken
+        if length > taken:
+            done += self._write(descriptor, [(at + taken, length - taken)])
+        if done == length:
+            held.written(memory, fd)
+        else:
+            held.wrote(fd, done)
+        return done
 
     def fd_pwrite(self, fd: int, vectors: int, count: int, offset: int, result: int) -> int:
         descriptor = self.table.get(fd)
@@ -359,6 +381,8 @@ class FileCalls(Calls):
             return _BADF
         if fd == PREOPEN:
             return _NOTSUP  # libc holds on to its number for good
+        if fd in (1, 2):
+            self.take_held_output()
         table.remove(fd).close()
         return 0
 
@@ -369,6 +393,7 @@ class FileCalls(Calls):
         if PREOPEN in (fd, to):
             return _NOTSUP
         if fd != to:
+            self.take_held_output()
             table.open[to].close()
             table.open[to] = table.remove(fd)
         return 0

@@ -47,6 +47,7 @@ class PollCalls(ProcessCalls):
         wait = 0
         if timers and not ready:
             wait = min(timers)[0]
+            self.take_held_output()
             # A sleep that the host interrupted is over, too. EINTR would be right, but the guest's libc makes
             # ENOTSUP of every error; the interrupt itself reaches the guest when this call returns.
             if wait and (isinstance(self.clock, VirtualClock) or self.sleep(wait / 1e9)):

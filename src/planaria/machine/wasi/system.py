@@ -21,6 +21,7 @@ from planaria.machine.wasi.abi import OFFSET_LIMIT, SIGNATURES, Errno, errno_of
 from planaria.machine.wasi.clock import Clock, SystemClock
 from planaria.machine.wasi.descriptors import PREOPEN, DescriptorTable
 from planaria.machine.wasi.files import FileCalls
+from planaria.machine.wasi.held_output import HeldOutput, checked_state
 from planaria.machine.wasi.locks import Locks
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.machine.wasi.paths import PathCalls
@@ -96,6 +97,8 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         self.random = random or SystemRandom()
         self.on_output = on_output
         self.on_input = on_input
+        #: What the guest's standard streams hold back.
+        self.held = HeldOutput()
         self.sleep = sleep
         #: Permission bits that new files and directories do not get; preview 1 cannot tell it.
         self.umask = 0o022
@@ -154,6 +157,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
             if len(table) >= table.limit:
                 raise OSError(errno.EMFILE, f"{table.limit} descriptors are open")
             return table.duplicate(descriptor)
+        self.take_held_output()
         shared = table.open[descriptor]
         shared.shared += 1
         table.open[to].close()
@@ -178,6 +182,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
             "descriptors": capture(self.table),
             "umask": self.umask,
             "locks": [text_of(path) for path in self.locks.paths()],
+            "held": self.held.state(),
         }
 
     def running(self) -> dict[str, Any]:
@@ -210,9 +215,11 @@ class Wasi(FileCalls, PathCalls, PollCalls):
             type(path) is str and path.startswith("/") and path.endswith(".lock") for path in locks
         ):
             raise SnapshotError("the captured locks are not a list of paths of locks")
+        positions = checked_state(state.get("held", {}))
         taken = {bytes_of(path) for path in locks}
         held = None if predecessor is None else predecessor.locks
         rebuild(self.table, descriptors, lambda: self.locks.go_back(taken, held))
+        self.held.restore(positions)
         self.umask = umask
         self.bound_files(None, None)  # bounds are those of a script that runs
         self.clock.restore(clock)
