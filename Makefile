@@ -86,8 +86,9 @@ $(ENGINE)/ready-for-tests: pyproject.toml
 # The adapters for frameworks, with the suites that those bring along; in environments of their own.
 FRAMEWORKS := tests/integrations/frameworks
 # What needs JupyterLab, its tools and widgets; the browser is Debian's chromium.
-SERVERS := test_server_schema.py test_server_e2b_javascript.py
 NOTEBOOKS := test_notebook_tools.py test_widgets.py test_session_widget.py test_browser.py
+# What needs Schemathesis, and E2B's JavaScript SDK.
+SERVERS := test_server_schema.py test_server_e2b_javascript.py
 
 integrations: $(INTEGRATIONS)/installed $(APART:%=integrations-%)
 	$(INTEGRATIONS)/bin/planaria setup --full
