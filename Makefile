@@ -10,8 +10,8 @@ PIP_INSTALL := pip install --quiet --disable-pip-version-check
 # Each process of the tests would compile every module and rewrite every assertion anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-# How many processes run the tests.
-JOBS ?= auto
+# How many processes run the tests: one more than there are processors, since some tests wait.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST = $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
 
 .PHONY: install demo lint lint-types lint-types-of-tests lint-rest check test test-wasmtime integrations conformance coverage docs dist figures bench fuzz tools clean

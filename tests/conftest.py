@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -10,6 +11,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from example_counts import ORDINARY
 from object_server import ObjectServer
 from redis_server import RedisServer
 
@@ -17,15 +19,40 @@ from redis_server import RedisServer
 os.environ["PLANARIA_BACKGROUND_COMPILE"] = "0"
 
 # How long an example takes says nothing on a machine that has other work to do. The examples are the same each
-# time, so that a change is judged by what it does; `--hypothesis-profile=random` looks for new ones.
-for profile, derandomize in (("planaria", True), ("random", False)):
+# time, so that a change is judged by what it does; `--hypothesis-profile=random` looks for new ones, and
+# `--hypothesis-profile=thorough` tries three times as many of the same.
+for profile, thorough, derandomize in (
+    (ORDINARY, False, True),
+    ("thorough", True, True),
+    ("random", True, False),
+):
     hypothesis.settings.register_profile(
         profile,
         deadline=None,
+        max_examples=100 if thorough else 33,
         derandomize=derandomize,
         suppress_health_check=[hypothesis.HealthCheck.too_slow],
     )
-hypothesis.settings.load_profile("planaria")
+hypothesis.settings.load_profile(ORDINARY)
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist looks at the groups
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a parallel run, the tests that share a fixture of their module run in one process: it is made once."""
+    if not config.pluginmanager.hasplugin("xdist"):
+        return
+    for item in items:
+        if not isinstance(item, pytest.Function) or item.get_closest_marker("xdist_group"):
+            continue
+        definitions = item._fixtureinfo.name2fixturedefs
+        if any(definition.scope == "module" for found in definitions.values() for definition in found):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays to the end: no garbage collection looks at it again, nor copies its pages in a fork."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

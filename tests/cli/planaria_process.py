@@ -8,4 +8,5 @@ from collections.abc import Callable
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]
 
-COMMAND = [sys.executable, "-c", "from planaria.cli import main; main()"]
+PROGRAM = "from planaria.cli import main; main()"
+COMMAND = [sys.executable, "-c", PROGRAM]

@@ -37,6 +37,22 @@ def test_commands_from_standard_input(planaria: Run, tmp_path: Path) -> None:
     assert len(lines) == 13
 
 
+def test_going_by_lines(planaria: Run, tmp_path: Path) -> None:
+    """`until`, `next` and `previous` show the line, `print` what code gives there."""
+    _record(tmp_path / "a.rec")
+    commands = b"step\nuntil 1\nprint x\nnext\nnext\nprevious\nprevious\nuntil x\n"
+    done = planaria("replay", "a.rec", stdin=commands)
+    assert done.stdout.decode().splitlines()[2:] == [
+        "<cell 2>, line 1: x.append(2); print(x)",
+        "[1]",
+        "<cell 2>, line 1: x.append(2); print(x)",  # its last expression, whose value is shown
+        "it does not get there",
+        "<cell 2>, line 1: x.append(2); print(x)",
+        "after 1 of 3 executions",
+    ]
+    assert done.stderr == b"until: give a line and, for a function of an earlier cell, its number\n"
+
+
 def test_a_command_that_fails(planaria: Run, tmp_path: Path) -> None:
     """What is wrong goes to standard error, and the rest is done all the same."""
     _record(tmp_path / "a.rec")

@@ -24,6 +24,13 @@ def test_setup_says_what_is_there(planaria: Run) -> None:
     assert (done.returncode, done.stdout) == (0, b"core runtime: already there\n")
 
 
+def test_setup_compiles_what_counts_instructions(planaria: Run) -> None:
+    """With --metered there is another core runtime beside the usual one."""
+    planaria("setup", "--metered")
+    done = planaria("setup", "--metered")
+    assert done.stdout == b"core runtime: already there\nmetered core runtime: already there\n"
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 def test_progress_is_told_once_or_moves(terminal: bool) -> None:
     """Without a terminal there is a line at each end; with one, a line that moves comes between."""

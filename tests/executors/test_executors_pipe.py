@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -178,7 +179,7 @@ _REQUESTS = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(_REQUESTS, max_size=8))
 def test_whatever_bytes_a_kernel_sends_the_host_knows_what_to_make_of_it(pieces: list[bytes]) -> None:
     """Any bytes from the other end give a report, or Stopped or ProtocolError, and nothing else."""
@@ -192,7 +193,7 @@ def test_whatever_bytes_a_kernel_sends_the_host_knows_what_to_make_of_it(pieces:
     executor.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.binary(max_size=80))
 def test_who_does_not_greet_with_the_token_is_not_the_kernel(data: bytes) -> None:
     """A process that sends anything but the host's token back is refused with RuntimeSetupError."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_counts import examples
 from filesystem_kinds import fails, names, read, ticking, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -188,7 +189,7 @@ def perform(filesystem: MemoryFileSystem, operations: list[tuple[str, bytes, byt
 
 
 @given(first=_OPERATIONS, second=_OPERATIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_the_same_operations_give_the_same_state(first: Any, second: Any) -> None:
     """Whether there were snapshots, forks or restores in between does not show in the result."""
     straight = MemoryFileSystem(clock=ticking())
@@ -362,7 +363,7 @@ _JUNK: st.SearchStrategy[Any] = (
 
 
 @given(path=st.sampled_from(_edits(_EXAMPLE)), value=_JUNK, drop=st.booleans())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_damaged_manifests_are_refused_or_sound(path: tuple[Any, ...], value: Any, drop: bool) -> None:
     """A manifest that was changed anywhere is refused, or it describes a filesystem that works."""
     manifest = copy.deepcopy(_EXAMPLE)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_counts import examples
 from filesystem_kinds import make, write
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -246,7 +247,7 @@ def test_the_same_happens_as_in_a_real_directory(kind: str) -> None:
     """Any sequence of operations gives the results, errors and trees that the system gives."""
     machine = type("Model", (_Model,), {"kind": kind})
     machine.TestCase.settings = settings(  # type: ignore[attr-defined]
-        max_examples=30,
+        max_examples=examples(30),
         stateful_step_count=30,
         deadline=None,
         suppress_health_check=list(HealthCheck),

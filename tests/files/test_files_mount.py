@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import pytest
+from example_counts import examples
 from filesystem_kinds import fails, names, read, ticking, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -298,7 +299,7 @@ _CHUNKS = _layered().snapshot().chunks()
         ]
     ),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_damaged_manifests_of_trees(place: tuple[Any, ...], value: Any) -> None:
     """A changed manifest of mounts and overlays is refused, or it gives a tree that can be walked."""
     manifest = copy.deepcopy(_LAYERED)

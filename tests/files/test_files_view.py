@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_counts import examples
 from filesystem_kinds import read
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -386,7 +387,7 @@ def _damaged() -> tuple[bytes, bytes]:
     edits=st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=6),
     cut=st.integers(0, 10_000),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_damaged_archives(which: int, edits: list[tuple[int, int]], cut: int) -> None:
     """A damaged archive is unpacked or refused with FileSystemError; it never escapes or crashes."""
     data = bytearray(_ARCHIVES[which])

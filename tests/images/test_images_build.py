@@ -39,6 +39,19 @@ def test_setup(build: Build, new_session: Any) -> None:
     assert two.execution_count == 1
 
 
+def test_what_the_setup_creates_is_immortal(build: Build, new_session: Any) -> None:
+    """Looking at an object of an image, or of an image on it, does not write to the pages that sessions share."""
+    base = build(setup="items = ['one']\ndef first():\n    return 'first'")
+    upper = build(
+        base=base, setup="text = 'two' + str(items)\nclass Point:\n    x = 2.5\nitems.append([Point()])"
+    )
+    counts = "import sys; [sys.getrefcount(one) >= 1 << 30 for one in ({})]"
+    lower = "items, items[0], first, first.__code__, first()"
+    assert all(new_session(image=base).run(counts.format(lower)).value)
+    both = f"{lower}, text, Point, Point.x, items[1], items[1][0]"
+    assert all(new_session(image=upper).run(counts.format(both)).value)
+
+
 def test_setup_traceback(build: Build, new_session: Any) -> None:
     """A traceback through a function of the setup shows its source."""
     session = new_session(image=build(setup="def fail():\n    raise LookupError('here')"))

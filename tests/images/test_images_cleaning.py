@@ -19,7 +19,10 @@ from planaria.images.layers import image_of
 from planaria.machine.image import image_place
 from planaria.machine.image_files import find_tree, tree_path
 from planaria.machine.recipe import Recipe
+from planaria.runtime.artifact import artifact
+from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import tier_recipe
+from planaria.runtime.surveys import survey_path
 from planaria.runtime.tiers import Tier
 
 pytestmark = pytest.mark.slow
@@ -75,14 +78,35 @@ def test_what_is_not_needed_goes(cache: Path) -> None:
         "guest": cache / "guest-00",
     }
     gone["guest"].mkdir()
-    record = make_file(cache / "core-00.json")
+    beside = [make_file(cache / f"core-00{ending}") for ending in (".json", ".log", ".lock")]
+    beside.append(make_file(cache / f"{gone['image'].name}.lock"))
     found = unneeded()
     assert {one.kind: one.path for one in found} == gone
     assert all(path.exists() for path in gone.values())
     assert sum(one.size for one in found) >= 5000
     assert remove_unneeded() == found
-    assert not any(path.exists() for path in [*gone.values(), record])
+    assert not any(path.exists() for path in [*gone.values(), *beside])
     assert unneeded() == []
+
+
+def test_what_lies_beside_something_that_is_gone(cache: Path) -> None:
+    """Locks, records and logs of what is not there go, and surveys of other builds; those in use stay."""
+    locks = [make_file(cache / f"{name}.lock") for name in ("core-00", "image-00", "environment-00")]
+    others = [make_file(cache / name) for name in ("core-01.log", "core-02.json", "build-00.json")]
+    (cache / "environment-01").mkdir()
+    kept = [make_file(cache / "environment-01.lock"), survey_path(CompileCache(), artifact().digest)]
+    kept += [make_file(cache / f"{tier_recipe(tier).key}.cwasm") for tier in Tier]
+    kept += [
+        make_file(path.with_suffix(ending)) for path in kept[2:] for ending in (".lock", ".json", ".log")
+    ]
+    make_file(kept[1])
+    with FileLock(cache / "image-02.lock"):
+        removed = remove_unneeded()
+        assert {one.path for one in removed} == {*locks, *others}
+        assert {one.kind for one in removed} == {"lock", "leftover", "survey"}
+        assert (cache / "image-02.lock").exists()
+    assert all(path.exists() for path in kept)
+    assert [one.path for one in remove_unneeded()] == [cache / "image-02.lock"]
 
 
 def test_what_is_being_made_stays(cache: Path) -> None:

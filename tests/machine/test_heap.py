@@ -89,9 +89,13 @@ def test_many_chunks() -> None:
 
 @pytest.mark.parametrize("before", [8, 16])
 def test_first_chunk(before: int) -> None:
-    """The last chunk with an immortal object is found from an object before it; none where there is no heap."""
-    memory, _ = _heap([(64, 64, False)] * 4, immortal=3)
-    assert first_chunk(_file(memory), _START + before) == _START + 16 + 64 * 2
-    memory, _ = _heap([(64, 64, False)] * 4)
-    assert first_chunk(_file(memory), _START + before) is None
+    """The last chunk with an immortal object is found from an object that is known; none where there is no
+    heap, no such chunk, or none that a row of others leads to.
+    """
+    chunks = [(64, 64, False)] * 40
+    memory, _ = _heap(chunks, immortal=77)
+    assert first_chunk(_file(memory), _START + before) == _START + 16 + 64 * 76
+    for number in (-1, 3):
+        memory, _ = _heap(chunks, immortal=number)
+        assert first_chunk(_file(memory), _START + before) is None
     assert first_chunk(_file(bytes(WASM_PAGE_BYTES)), _START) is None

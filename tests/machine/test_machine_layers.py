@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ def write(region: Region, pages: set[int], value: int) -> list[tuple[int, int]]:
 
 
 @given(st.lists(st.sets(st.integers(0, _PAGES - 1), min_size=1), min_size=1, max_size=6), st.integers(1, 8))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_layers(rounds: list[set[int]], most: int) -> None:
     """However a memory is changed and captured in layers, each of them is the memory of its moment."""
     before, memory._MOST_SPANS = memory._MOST_SPANS, most  # type: ignore[misc]

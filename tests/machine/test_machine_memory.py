@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,7 +64,7 @@ class Area:
 
 
 @linux
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.integers(0, 2 * SIZE - 1), max_size=12), st.lists(st.integers(0, SIZE - 1), max_size=5))
 def test_ways_agree(written: list[int], read: list[int]) -> None:
     """Each way finds every page that was changed, and none that was only read; they agree to the page."""
@@ -122,7 +123,7 @@ def test_sessions_work_with_each_way(way: Any, monkeypatch: pytest.MonkeyPatch) 
 
 
 @linux
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, SIZE // PAGE_BYTES - 1), st.integers(1, 9)), max_size=8),
     st.binary(min_size=1),
@@ -154,7 +155,7 @@ def _spans_of(pages: set[int]) -> list[tuple[int, int]]:
 
 
 @linux
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(_PAGE_SETS, _PAGE_SETS)
 def test_going_back(changed: set[int], kept: set[int]) -> None:
     """A memory goes back to any earlier state: pages of that state are written, all other changed ones are the
@@ -218,7 +219,7 @@ def test_files_close_themselves() -> None:
 
 
 @linux
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(_PAGE_SETS, st.lists(_PAGE_SETS, max_size=6))
 def test_what_was_written(read: set[int], rounds: list[set[int]]) -> None:
     """Write protection reports the pages that were written since its last report, whether they had been there

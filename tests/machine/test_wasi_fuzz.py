@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -209,7 +210,7 @@ def system(memory: bytearray) -> Wasi:
     return wasi
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(st.one_of(_any, _plausible), max_size=30))
 def test_any_calls_give_an_errno_and_change_only_what_they_announce(
     calls: list[tuple[str, tuple[int, ...]]],
@@ -233,7 +234,7 @@ def test_any_calls_give_an_errno_and_change_only_what_they_announce(
     wasi.close()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(_plausible, max_size=30))
 def test_a_rebuilt_system_answers_alike(calls: list[tuple[str, tuple[int, ...]]]) -> None:
     """After a fork in the middle both go on with the same answers and the same memory."""

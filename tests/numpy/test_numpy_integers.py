@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from textwrap import dedent
 from typing import Any
 
 import numpy as np
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import planaria
 
 pytestmark = pytest.mark.full
 
@@ -123,17 +126,38 @@ def evaluated(source):
 """
 
 
+IMPORTS = "import numpy as np\nimport pandas as pd\n"
+FRAME = "frame = pd.DataFrame({'a': [1, 2, 1], 'b': [3, 4, 5]})"
+
+
 @pytest.fixture(scope="module")
-def evaluate() -> Any:
-    """A function that evaluates an expression in one session."""
-    import planaria
-
+def prepared() -> Iterator[planaria.Session]:
+    """A session that has imported what the tests use: that takes a hundred times what a test of it does."""
     with planaria.Session() as session:
-        session.execute(PREPARE)
-        yield lambda source: session.execute(f"evaluated({source!r})").value
+        session.execute(IMPORTS + "from scipy import sparse, spatial, stats")
+        session.execute(FRAME)
+        session.execute("tree = spatial.KDTree([[0, 0], [1, 1]])")
+        yield session
 
 
-@settings(max_examples=600, deadline=None)
+@pytest.fixture
+def session(prepared: planaria.Session) -> Iterator[planaria.Session]:
+    """A copy of that session, for one test."""
+    (copy,) = prepared.fork()
+    with copy:
+        yield copy
+
+
+@pytest.fixture(scope="module")
+def evaluate(prepared: planaria.Session) -> Iterator[Callable[[str], Any]]:
+    """A function that evaluates an expression in one session."""
+    (copy,) = prepared.fork()
+    with copy:
+        copy.execute(PREPARE)
+        yield lambda source: copy.execute(f"evaluated({source!r})").value
+
+
+@settings(max_examples=examples(600), deadline=None)
 @given(source=programs())
 def test_programs(evaluate: Callable[[str], Any], source: str) -> None:
     """An expression over integers has the type, the values or the error that native numpy gives."""
@@ -172,14 +196,12 @@ RIGHT = {
 @pytest.mark.parametrize("source", RIGHT)
 def test_values(session: Any, source: str) -> None:
     """The default integer has 64 bits wherever a desktop's has, and 32-bit integers that are asked for have 32."""
-    session.execute("import numpy as np")
     assert session.execute(source).value == RIGHT[source]
 
 
 @pytest.mark.parametrize("index", ["[2**32]", "[-2**32]", "[2**63 - 1]"])
 def test_large_indices(session: Any, index: str) -> None:
     """An index that does not fit 32 bits is out of bounds, and never taken for another one."""
-    session.execute("import numpy as np")
     assert session.run(f"np.array([1, 2])[np.array({index})]").error.type == "IndexError"
 
 
@@ -207,7 +229,6 @@ SEEDED = [
 @pytest.mark.parametrize("source", SEEDED)
 def test_seeded(session: Any, source: str) -> None:
     """Seeded random numbers are a desktop's, and arrive on the host with their type."""
-    session.execute("import numpy as np")
     value, right = session.execute(source).value, eval(source)
     assert (value.dtype, value.tolist()) == (right.dtype, right.tolist())
 
@@ -284,10 +305,8 @@ PANDAS_INDICES = [
 @pytest.mark.parametrize("source", PANDAS_INDICES)
 def test_pandas_indices(session: Any, source: str) -> None:
     """Indices and counts that pandas returns have a desktop's values and types, so that products fit."""
-    frames = "import numpy as np\nimport pandas as pd\nframe = pd.DataFrame({'a': [1, 2, 1], 'b': [3, 4, 5]})"
-    session.execute(frames)
     namespace: dict[str, Any] = {}
-    exec(frames, namespace)
+    exec(IMPORTS + FRAME, namespace)
     right = np.asarray(eval(source, namespace))
     name, values = session.execute(f"indices = {source}\nindices.dtype.name, indices.tolist()").value
     assert (name, values) == (right.dtype.name, right.tolist())
@@ -305,8 +324,6 @@ SCIPY_INDICES = [
 @pytest.mark.parametrize("source", SCIPY_INDICES)
 def test_scipy_indices(session: Any, source: str) -> None:
     """Indices and counts that scipy returns as pointer-sized integers have 64 bits."""
-    session.execute("import numpy as np\nfrom scipy import sparse, spatial, stats")
-    session.execute("tree = spatial.KDTree([[0, 0], [1, 1]])")
     assert session.execute(f"({source}).dtype.name").value == "int64"
 
 

@@ -1,5 +1,6 @@
 """The compile cache: what is refused, what is compiled again, and what survives kills and races."""
 
+import json
 import os
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import wasmtime
 from planaria.errors import RuntimeSetupError
 from planaria.runtime import compiler, doctor, native, tiers
 from planaria.runtime.artifact import EXPORTED_FUNCTIONS
-from planaria.runtime.cache import CompileCache, EntryRecord, hash_file
+from planaria.runtime.cache import CompileCache, EntryRecord, boot_id, hash_file
 from planaria.runtime.compiler import compile_into, file_recipe
 from planaria.runtime.compiling_process import spawn
 from planaria.runtime.tiers import ensure, load_recipe
@@ -329,9 +330,35 @@ def test_progress_is_told_while_waiting(cache, recipe):
     assert cache.find(recipe.key) is not None
 
 
+@pytest.mark.skipif(not boot_id(), reason="the system does not identify its boots")
+def test_what_was_not_on_the_disk_is_hashed_after_a_restart(cache):
+    """An entry that was not waited for is used as it is until the system restarts, and then if it is whole."""
+    cache.prepare()
+    with cache.lock("a"), cache.create("a", is_at_hand=True) as out:
+        out.write(b"contents")
+    path, record = cache.find("a"), cache.record("a")
+    assert (path, record.boot) == (cache.module_path("a"), boot_id())
+    written = json.loads(cache.record_path("a").read_text())
+
+    def restart():
+        """As after a restart: same stamp, another boot."""
+        stamp = [
+            getattr(path.stat(), name)
+            for name in ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
+        ]
+        cache.record_path("a").write_text(json.dumps(written | {"boot": "another", "stamp": stamp}))
+
+    restart()
+    assert cache.find("a") == path
+    assert cache.record("a").boot == ""
+    path.write_bytes(bytes(8))  # what a crash leaves: the size, and no contents
+    restart()
+    assert cache.find("a") is None
+
+
 def test_current_directory_is_not_on_the_compilers_path(cache, recipe, tmp_path, monkeypatch):
     """A file in the current directory cannot pose as a module of the compiling process."""
-    (tmp_path / "filelock.py").write_text("raise SystemExit(99)")
+    (tmp_path / "wasmtime.py").write_text("raise SystemExit(99)")
     monkeypatch.chdir(tmp_path)
     ensure(recipe, cache)
     assert cache.find(recipe.key) is not None

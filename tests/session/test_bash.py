@@ -12,6 +12,7 @@ from hashlib import sha256
 from sys import exit
 
 import pytest
+from example_counts import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -236,7 +237,9 @@ _names = st.from_regex(r"v_[a-z0-9_]{1,6}", fullmatch=True)
     maps=st.dictionaries(_names, st.dictionaries(_texts.filter(bool), _texts, max_size=4), max_size=3),
     flags=st.lists(st.sampled_from(["-x", "-r", "-l", "-u", "-i", "-t"]), unique=True, max_size=2),
 )
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_every_declaration_survives_the_state(
     lasting: planaria.Bash,
     scalars: dict[str, str],
@@ -750,7 +753,9 @@ def test_a_snapshot_without_functions_keeps_open_descriptors(bash: planaria.Bash
 
 
 @given(place=st.integers(min_value=0), bit=st.integers(min_value=0, max_value=7))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_a_changed_bit_of_a_shells_snapshot_is_noticed(lasting: planaria.Bash, place: int, bit: int) -> None:
     """Whatever bit of a snapshot of the shell alone is changed, restoring it raises SnapshotError and changes
     nothing."""

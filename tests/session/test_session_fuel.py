@@ -9,8 +9,8 @@ import pytest
 
 import planaria
 
-#: They need the metered runtime, whose compile takes as long as that of the core one.
-pytestmark = pytest.mark.slow
+#: They need the metered runtime, whose compile takes as long as that of the core one: one process waits for it.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("metered")]
 
 
 def test_fuel_is_counted_exactly_and_limited(new_session: Callable[..., Any]) -> None:

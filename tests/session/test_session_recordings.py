@@ -136,6 +136,77 @@ def test_a_replay_stops_at_a_call(recorded: tuple[planaria.Recording, str, Outsi
         assert [call.args for call in replay.step_call()] == [("bad",)]
 
 
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory: pytest.TempPathFactory) -> planaria.Recording:
+    """A recording with a function, a loop that calls it and awaits, an error, and what a time limit stopped."""
+    session = planaria.Session(record=True, callbacks=[{"name": "draw", "fn": lambda: 10}])
+    session.execute("def f(n):\n    k = n * 2\n    return k + 1")
+    session.execute(
+        "import random\nxs = []\nfor i in range(3):\n    xs.append(f(i))\n    got = await draw()\nxs"
+    )
+    session.run("1 / 0")
+    session.run("while True: pass", timeout=0.05)
+    recording = session.recording()
+    session.close()
+    return recording
+
+
+def test_a_replay_stops_at_lines(lines: planaria.Recording) -> None:
+    """`until` goes to each time a line comes, also in a function of another cell; code sees the names there."""
+    with planaria.replay(lines) as replay:
+        replay.go_to(1)
+        digest = replay.state_digest()
+        seen = []
+        while replay.until(4) is not None:
+            seen.append(replay.evaluate("i, xs").value)
+        assert seen == [(0, []), (1, [1]), (2, [1, 3])]
+        replay.back()
+        assert (replay.line, replay.position, replay.state_digest()) == (None, 1, digest)
+        line = replay.until(3, cell=1)
+        assert line is not None
+        assert (line.cell, line.line, line.function) == ("<cell 1>", 3, "f")
+        assert replay.evaluate("locals()").value == {"n": 0, "k": 0}
+        assert str(replay.evaluate("nothing").error) == "NameError: name 'nothing' is not defined"
+        assert replay.evaluate("xs.append('changed there')").error is None
+        assert str(replay.evaluate("f")).startswith("<function f at")
+        result = replay.step()
+        assert result is not None
+        assert (result.value, replay.line) == ([1, 3, 5], None)
+
+
+def test_a_replay_goes_by_lines(lines: planaria.Recording) -> None:
+    """`step_line` and `back_line` go by one line, into functions and out of them."""
+    with planaria.replay(lines) as replay:
+        replay.go_to(1)
+        places: list[tuple[str, int]] = []
+        while (line := replay.step_line()) is not None and len(places) < 7:
+            places.append((line.cell, line.line))
+        one, two = "<cell 1>", "<cell 2>"
+        assert places == [(two, 1), (two, 2), (two, 3), (two, 4), (one, 2), (one, 3), (two, 5)]
+        back = [replay.back_line() for _ in range(3)]
+        assert [line and line.line for line in back] == [5, 3, 2]
+        assert [replay.back_line() is None for _ in range(5)] == [False] * 4 + [True]
+        assert replay.line is None
+        assert replay.back_line() is None
+
+
+def test_lines_that_are_not_reached(lines: planaria.Recording) -> None:
+    """A line that does not come leaves the replay where it is; a stopped execution has no lines, the end neither."""
+    with planaria.replay(lines) as replay:
+        replay.go_to(2)
+        assert replay.until(1) is not None
+        assert replay.until(1) is None
+        assert replay.line is not None
+        replay.go_to(3)
+        with pytest.raises(planaria.ReplayError, match="was stopped"):
+            replay.until(1)
+        replay.run()
+        with pytest.raises(planaria.ReplayError, match="end of the recording"):
+            replay.step_line()
+        with pytest.raises(ValueError, match="a line is a number"):
+            replay.until(0)
+
+
 def test_explain_names_the_execution_that_changed_a_variable_last(
     recorded: tuple[planaria.Recording, str, Outside],
 ) -> None:
@@ -247,13 +318,39 @@ def test_one_execution_beyond_the_limit_is_kept_as_its_state(new_session: Callab
     replay.close()
 
 
-def test_copies_and_others_are_not_recorded(session: Any, new_session: Callable[..., Any]) -> None:
-    """Without `record=True`, and in a fork, there is no recording."""
-    (copy,) = new_session(record=True).fork()
-    for one in (session, copy):
-        with pytest.raises(planaria.SessionError, match="record=True"):
-            one.recording()
-    copy.close()
+def test_other_sessions_are_not_recorded(session: Any) -> None:
+    """Without `record=True` there is no recording."""
+    with pytest.raises(planaria.SessionError, match="record=True"):
+        session.recording()
+
+
+def test_a_fork_of_a_recorded_session_is_recorded(new_session: Callable[..., Any], tmp_path: Path) -> None:
+    """The recording of a fork has what the session had executed, and what the fork read and was answered."""
+    (tmp_path / "in.txt").write_text("text")
+    session = new_session(
+        record=True,
+        limits=planaria.Limits(checkpoints=0),
+        callbacks=[{"name": "draw", "fn": lambda: "drawn"}],
+        mounts=[planaria.Mount(tmp_path, "/m")],
+    )
+    session.execute("import os, time; a = [time.time()]")
+    session.execute("a.append('before')")
+    copies = session.fork(2)
+    session.execute("a.append('the other way')")
+    for copy in copies:
+        copy.execute("a += [open('/m/in.txt').read(), time.time(), os.urandom(4), await draw()]")
+        copy.execute("a.append('more')")
+    recordings = [copy.recording() for copy in copies]
+    values = [copy.execute("a").value for copy in copies]
+    (tmp_path / "in.txt").unlink()
+    for copy, recording, value in zip(copies, recordings, values, strict=True):
+        with planaria.replay(recording) as replay:
+            assert len(replay.run().results) == 4
+            assert replay.evaluate("a").value == value
+        copy.undo(4)  # to before the fork, where no checkpoint is
+        assert copy.execute("len(a)").value == 1
+        copy.close()
+    assert len(session.recording().executions) == 3
 
 
 def test_a_fork_leaves_no_trace_in_the_recording(new_session: Callable[..., Any], tmp_path: Path) -> None:

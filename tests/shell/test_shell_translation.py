@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from example_counts import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -200,7 +201,7 @@ HEADS = st.sampled_from(
 
 
 @needs_bash
-@settings(max_examples=80, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(80), deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(HEADS, STATEMENTS, st.sampled_from(["", "set -e\n", "set -u\n"]))
 def test_generated_loops_do_what_bash_does(head: str, body: str, option: str) -> None:
     """A loop over any commands that can be translated leaves the same output and variables as in bash."""

@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
+from example_counts import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -143,7 +144,7 @@ def reseal(data: bytes | bytearray) -> bytes:
     return bytes(data[:-32]) + hashlib.blake2b(data[:-32], digest_size=32).digest()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=8), st.booleans())
 def test_forged_bytes(changes: list[tuple[int, int]], near: bool) -> None:
     """Bytes altered by an attacker who corrects the checksum give values or a SnapshotError, and nothing else."""
@@ -156,7 +157,7 @@ def test_forged_bytes(changes: list[tuple[int, int]], near: bool) -> None:
         pass
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=300))
 @example(b"")
 @example(b"\x8aPLN\r\n\x1a\n")
@@ -178,7 +179,7 @@ _json = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     st.sampled_from(["image", "memory", "count", "tier", "parent", "callbacks", "mounts", "versions", "new"]),
     _json,
@@ -290,7 +291,7 @@ def lay_out(pages: dict[int, bytes], size: int) -> bytes:
     return b"".join(pages.get(number, bytes(4096)) for number in range(size // 4096))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(_memory, st.lists(_memory, min_size=1, max_size=3), st.booleans())
 def test_memory_laws(image_pages: dict[int, bytes], states: list[dict[int, bytes]], moved: bool) -> None:
     """Pages, by themselves or as deltas over any number of parents, give the memory back that they were
@@ -316,7 +317,7 @@ def test_memory_laws(image_pages: dict[int, bytes], states: list[dict[int, bytes
         assert bytes(result) == contents
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.dictionaries(st.binary(min_size=1, max_size=9), st.none(), max_size=40))
 def test_chunks_come_back(contents: dict[bytes, None]) -> None:
     """Chunks come back under their digests, whatever order they were given in."""

@@ -9,6 +9,7 @@ import random
 from typing import Any
 
 import pytest
+from example_counts import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -108,7 +109,7 @@ _nested = st.recursive(
     max_leaves=6,
 )
 _settings = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 
@@ -140,7 +141,9 @@ def read(data: bytes) -> None:
     _ = snapshot.header, snapshot.record, snapshot.manifest, snapshot.layers
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.sampled_from(["header", "state", "files"]),
     st.lists(st.tuples(st.integers(0, 10**6), _nested), min_size=1, max_size=3),

@@ -365,6 +365,7 @@ def jupyter_kernel(
 
 @commands.command(short_help="Compile the runtime ahead of time.")
 @click.option("--full", is_flag=True, help="Also what numpy, pandas, scipy and matplotlib need (a minute).")
+@click.option("--metered", is_flag=True, help="Also what counts instructions, for Limits(fuel=...).")
 @click.option(
     "--export",
     "exported",
@@ -379,11 +380,11 @@ def jupyter_kernel(
     metavar="FILE",
     help="Take it from such a file instead of compiling it. It is native code: trust the file.",
 )
-def setup(full: bool, exported: Path | None, imported: Path | None) -> None:
+def setup(full: bool, metered: bool, exported: Path | None, imported: Path | None) -> None:
     """Compile the runtime ahead of time, so that no session has to wait for it."""
     from planaria.cli.runtime import prepare
 
-    prepare(full, exported, imported)
+    prepare(full, exported, imported, metered=metered)
 
 
 @commands.command(short_help="Tell what is installed and what is wrong.")

@@ -10,6 +10,8 @@ from typing import Final
 import planaria
 from planaria.cli.printable import printable
 from planaria.errors import PlanariaError
+from planaria.session.line_stops import Line
+from planaria.snapshot.recording import Began
 
 __all__ = ["replay_file"]
 
@@ -17,7 +19,10 @@ _PROMPT: Final = "(replay) "
 _HELP: Final = """\
 step, s          do the next execution again
 call, c          go on to the next call that the code awaits
-back, b          go back by one execution
+until N, u N     go on to where line N of the next execution comes; until N CELL for one of that cell
+next, n          go on by one line
+previous         go back by one line
+back, b          go back by one execution, or from a line to before its execution
 go N, g N        go to the state after N executions
 run, r           do all the rest again
 print CODE, p    show what CODE gives here, in a copy
@@ -64,6 +69,9 @@ class _Debugger:
         self._commands: dict[str, Callable[[str], None]] = {
             "step": self._step,
             "call": self._call,
+            "until": self._until,
+            "next": self._next,
+            "previous": self._previous,
             "back": self._back,
             "go": self._go,
             "run": self._run,
@@ -74,7 +82,10 @@ class _Debugger:
             "digest": self._digest,
             "help": lambda _: print(_HELP, end=""),
         }
-        shorts = {name[0]: name for name in ("step", "call", "back", "go", "run", "print", "list", "help")}
+        shorts = {
+            name[0]: name
+            for name in ("step", "call", "until", "next", "back", "go", "run", "print", "list", "help")
+        }
         self._commands |= {short: self._commands[name] for short, name in shorts.items()}
 
     def do(self, line: str) -> None:
@@ -112,6 +123,35 @@ class _Debugger:
     def _calls(self, _: str) -> None:
         for call in self._replay.pending:
             print(printable(repr(call)))
+
+    def _until(self, rest: str) -> None:
+        numbers = rest.split()
+        if len(numbers) not in (1, 2) or not all(number.isdecimal() for number in numbers):
+            raise ValueError("until: give a line and, for a function of an earlier cell, its number")
+        self._show_line(self._replay.until(*map(int, numbers)))
+
+    def _next(self, _: str) -> None:
+        self._show_line(self._replay.step_line())
+
+    def _previous(self, _: str) -> None:
+        line = self._replay.back_line()
+        if line is None:
+            self._where()
+        else:
+            self._show_line(line)
+
+    def _show_line(self, line: Line | None) -> None:
+        if line is None:
+            print("it does not get there")
+            return
+        codes = {
+            item.name or f"<cell {item.count}>": item.code
+            for item in self._replay.recording.items
+            if isinstance(item, Began)
+        }
+        lines = codes.get(line.cell, "").splitlines()
+        text = lines[line.line - 1].strip() if line.line <= len(lines) else ""
+        print(printable(f"{line.cell}, line {line.line}: {text}"))
 
     def _back(self, _: str) -> None:
         self._replay.back()

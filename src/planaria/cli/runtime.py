@@ -26,8 +26,10 @@ class ProgressReport:
     Call it as `planaria.runtime.doctor.setup` calls its `on_progress`.
     """
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, kind: str = "") -> None:
+        """`kind` comes before the name of a tier."""
         self._console = console
+        self._kind = f"{kind} " if kind else ""
         self._status: Status | None = None
         self._compiling: Tier | None = None
 
@@ -43,16 +45,16 @@ class ProgressReport:
         if done:
             self._stop()
             took = f"compiled in {seconds:.0f} s" if self._compiling is tier else "already there"
-            self._console.print(f"{tier.value} runtime: {took}", highlight=False)
+            self._console.print(f"{self._kind}{tier.value} runtime: {took}", highlight=False)
         elif self._console.is_terminal:
-            text = f"{tier.value} runtime: compiling, {seconds:.0f} s"
+            text = f"{self._kind}{tier.value} runtime: compiling, {seconds:.0f} s"
             if self._status is None:
                 self._status = self._console.status(text)
                 self._status.start()
             self._status.update(text)
             self._compiling = tier
         elif self._compiling is not tier:
-            self._console.print(f"{tier.value} runtime: compiling ...", highlight=False)
+            self._console.print(f"{self._kind}{tier.value} runtime: compiling ...", highlight=False)
             self._compiling = tier
 
     def _stop(self) -> None:
@@ -61,10 +63,12 @@ class ProgressReport:
             self._status = None
 
 
-def prepare(full: bool, exported: Path | None = None, imported: Path | None = None) -> None:
+def prepare(
+    full: bool, exported: Path | None = None, imported: Path | None = None, *, metered: bool = False
+) -> None:
     """Take the runtime from a file, compile what is missing, and write it to a file, as far as is wanted.
 
-    Says what happens. Raises RuntimeSetupError.
+    `metered` is for one that counts instructions, too. Says what happens. Raises RuntimeSetupError.
     """
     console = Console(soft_wrap=True, highlight=False, markup=False)
     if imported is not None:
@@ -74,14 +78,16 @@ def prepare(full: bool, exported: Path | None = None, imported: Path | None = No
             console.print(f"{tier.value} runtime: {what}")
 
         import_runtime(imported, on_module=tell)
-    if imported is None or full or exported is not None:
-        for tier in [Tier.CORE, Tier.FULL] if full else [Tier.CORE]:
-            if not is_compiled(tier) and (short := shortage(tier)) is not None:
+    tiers = [Tier.CORE, Tier.FULL] if full else [Tier.CORE]
+    wanted = [False] if imported is None or full or exported is not None else []
+    for counts in [*wanted, True] if metered else wanted:
+        for tier in tiers:
+            if not is_compiled(tier, metered=counts) and (short := shortage(tier)) is not None:
                 console.print(f"warning: {short}")
-        with ProgressReport(console) as report:
-            setup(full, report)
+        with ProgressReport(console, "metered" if counts else "") as report:
+            setup(full, report, metered=counts)
     if exported is not None:
-        export_runtime(exported, [Tier.CORE, Tier.FULL] if full else [Tier.CORE])
+        export_runtime(exported, tiers)
         console.print(f"exported to {exported} ({exported.stat().st_size / 1e6:.0f} MB)")
 
 
@@ -111,7 +117,10 @@ def clean_cache(*, dry_run: bool, as_json: bool) -> None:
         return
     console = Console(soft_wrap=True, highlight=False, markup=False)
     for one in found:
-        console.print(f"{one.kind}: {one.path} ({one.size / 1e6:.0f} MB)")
+        if one.kind != "lock":
+            console.print(f"{one.kind}: {one.path} ({one.size / 1e6:.0f} MB)")
+    if locks := sum(one.kind == "lock" for one in found):
+        console.print(f"locks: {locks} files")
     total = sum(one.size for one in found) / 1e6
     if not found:
         console.print("there is nothing that can be removed")

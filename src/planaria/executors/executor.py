@@ -300,8 +300,13 @@ class Snapshots(Protocol):
     def restore(self, state: WasmState, *, files: bool = True) -> None:
         """Become a captured state; on failure nothing has changed."""
 
-    def spawn(self, host: Host, state: WasmState, files: FileSystem) -> Executor:
-        """Another executor with the same settings that continues from `state`, over `files`."""
+    def spawn(
+        self, host: Host, state: WasmState, files: FileSystem, journal: Journal | None = None
+    ) -> Executor:
+        """Another executor with the same settings that continues from `state`, over `files`.
+
+        What comes from outside comes through `journal`.
+        """
 
     def settle(self) -> tuple[MemoryFile, dict[str, Any]]:
         """Make the kernel ready to be an image: its memory, and the tables of its system."""

@@ -22,7 +22,7 @@ from planaria.machine.imports import current
 from planaria.machine.machine import Machine
 from planaria.machine.wasi.abi import errno_of
 
-__all__ = ["Entry", "Journal", "Keyframe", "Player", "Recorder", "report_digest"]
+__all__ = ["Entry", "Journal", "Keyframe", "Player", "Recorder", "outcome_inside", "report_digest"]
 
 Value = TypeVar("Value")
 
@@ -62,6 +62,19 @@ def report_digest(report: bytes) -> bytes:
     return hashlib.blake2b(report, digest_size=16).digest()
 
 
+#: The journals of the kernels that are entered now, by their machines.
+_entered: Final[dict[object, Journal]] = {}
+
+
+def outcome_inside(kind: str, ask: Callable[[], Value]) -> Value:
+    """`Journal.outcome` of the kernel that runs on this thread, for what sessions and their copies share.
+
+    Without a journal that is what `ask` gives.
+    """
+    journal = _entered.get(current.machine)
+    return ask() if journal is None else journal.outcome(kind, ask)
+
+
 class Journal(ABC):
     """The one way by which a kernel gets what its memory and its commands do not determine."""
 
@@ -72,6 +85,15 @@ class Journal(ABC):
     def is_inside(self) -> bool:
         """Whether the kernel of this journal runs on this thread: what others ask for is not its business."""
         return self._guest is not None and current.machine is self._guest
+
+    def _enter(self, guest: Machine) -> None:
+        self._guest = guest
+        _entered[guest] = self
+
+    def _leave(self) -> None:
+        assert self._guest is not None
+        del _entered[self._guest]
+        self._guest = None
 
     @abstractmethod
     def outcome(self, kind: str, ask: Callable[[], Value]) -> Value:
@@ -117,6 +139,13 @@ class Recorder(Journal):
         self._entry_size = 0
         self._known: frozenset[int] = frozenset()
 
+    def fork(self) -> Recorder:
+        """The journal of a copy of the kernel, which has what this one has so far."""
+        other = Recorder(self.limit)
+        other.items, other._sizes = list(self.items), list(self._sizes)
+        other.dropped, other._known = self.dropped, self._known
+        return other
+
     def jump(self) -> None:
         self._has_jumped = True
 
@@ -149,7 +178,7 @@ class Recorder(Journal):
             self._has_jumped = True
         if self._has_jumped:
             self.close_with(capture())
-        self._guest = guest
+        self._enter(guest)
         self._entry = Entry(command, self._slept, self._captured)
         self._entry_size = _COST + len(command)
         self._slept, self._captured = 0.0, False
@@ -176,7 +205,8 @@ class Recorder(Journal):
             entry.outcomes.append(outcome)
 
     def end(self, report: bytes | None) -> None:
-        entry, self._entry, self._guest = self._entry, None, None
+        self._leave()
+        entry, self._entry = self._entry, None
         assert entry is not None
         if report is None or self._has_jumped:
             entry.outcomes.clear()
@@ -226,7 +256,7 @@ class Player(Journal):
         self._entry, self._next, self._failure = entry, 0, None
 
     def begin(self, guest: Machine, command: bytes, capture: Callable[[], Keyframe]) -> None:
-        self._guest = guest
+        self._enter(guest)
 
     def outcome(self, kind: str, ask: Callable[[], Value]) -> Value:
         entry = self._entry
@@ -246,7 +276,8 @@ class Player(Journal):
         raise self._failure
 
     def end(self, report: bytes | None) -> None:
-        entry, self._entry, self._guest = self._entry, None, None
+        self._leave()
+        entry, self._entry = self._entry, None
         if entry is None:
             return
         if self._failure is None and report is not None and report_digest(report) != entry.report:

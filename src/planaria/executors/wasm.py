@@ -27,7 +27,7 @@ from planaria.executors.executor import (
     Uninstalled,
 )
 from planaria.executors.host_endpoint import HostEndpoint, unknown_request
-from planaria.executors.journal import Entry, Journal, Keyframe, Player
+from planaria.executors.journal import Entry, Journal, Keyframe, Player, outcome_inside
 from planaria.executors.messages import Command, Configure, Done, Refused, Request
 from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
@@ -133,9 +133,9 @@ class WasmExecutor(Executor):
         if journal is not None:
             # What follows from the settings need not be kept.
             if not isinstance(self._clock, VirtualClock):
-                self._clock = JournaledClock(self._clock or SystemClock(), journal.outcome)
+                self._clock = JournaledClock(self._clock or SystemClock(), outcome_inside)
             if not isinstance(self._random, SeededRandom):
-                self._random = JournaledRandom(self._random or SystemRandom(), journal.outcome)
+                self._random = JournaledRandom(self._random or SystemRandom(), outcome_inside)
         self._value_memory = limits.decoded()
         self._endpoint = HostEndpoint(host, weak_method(self._outside), memory=self._value_memory)
         self._tier = self._first_tier(setup)
@@ -361,8 +361,13 @@ class WasmExecutor(Executor):
         self._tier = Tier.FULL
         self._new_machine(state, goes_on=True)
 
-    def spawn(self, host: Host, state: WasmState, files: FileSystem) -> WasmExecutor:
-        """Another executor with these settings that continues from `state`, over `files` of that time."""
+    def spawn(
+        self, host: Host, state: WasmState, files: FileSystem, journal: Journal | None = None
+    ) -> WasmExecutor:
+        """Another executor with these settings that continues from `state`, over `files` of that time.
+
+        `journal` is for one whose own is a journal already; without it the copy is not recorded.
+        """
         other = WasmExecutor()
         other._host = host
         other._files = files
@@ -372,7 +377,7 @@ class WasmExecutor(Executor):
         other._clock = copy(self._clock)
         other._random = copy(self._random)
         other._value_memory = self._value_memory
-        other._journal = None
+        other._journal = journal
         other._endpoint = HostEndpoint(host, weak_method(other._outside), memory=self._value_memory)
         other._image = state.image
         other._tier = self._tier

@@ -36,12 +36,14 @@ class WasmState:
     """The bytes of pages that the executor copied up to here: two of its states differ by no more than what
     was copied between them."""
 
-    def free_pages(self) -> frozenset[int]:
+    def free_pages(self, changed: int | None = None) -> frozenset[int]:
         """The numbers of pages that are free in the guest, where so much has changed that it is worth a look.
 
-        Whatever they have, the guest goes on in the same way.
+        Whatever they have, the guest goes on in the same way. `changed` is how many pages have changed, which
+        is estimated unless it is given.
         """
-        changed = self.memory.layer_bytes // PAGE_BYTES + len(self.pages)
+        if changed is None:
+            changed = self.memory.layer_bytes // PAGE_BYTES + len(self.pages)
         if changed < _MANY_PAGES or (start := self.image.first_chunk) is None:
             return frozenset()
         # Many chunks are many small objects, with little between them that is free.

@@ -41,7 +41,7 @@ class JournaledFileSystem(StatelessFileSystem):
         self.top = MountPoint(self, node, read_only=read_only if top is None else top.read_only)
 
     def fork(self) -> Self:
-        """The same outside, for another session too: only the calls of the one that is recorded are kept."""
+        """The same outside, for another session too."""
         return self
 
     def usage(self) -> FileSystemUsage:

@@ -51,8 +51,9 @@ class MountFileSystem(NodeFileSystem):
         filesystem = _with_nodes(root)
         super().__init__(path_limit=filesystem.path_limit, name_limit=filesystem.name_limit)
         self._last_device = 1
-        #: The latest snapshot with what was mounted then, as long as that has not changed.
-        self._latest: tuple[list[MountPoint], MountSnapshot] | None = None
+        #: The latest snapshot, with those mounted filesystems that have a state and what that was, as long as
+        #: what is mounted has not changed.
+        self._latest: tuple[list[tuple[NodeStore, FileSystemSnapshot]], MountSnapshot] | None = None
         self.top = MountPoint(
             filesystem, filesystem.top.root, read_only=read_only or filesystem.top.read_only
         )
@@ -147,8 +148,13 @@ class MountFileSystem(NodeFileSystem):
     # -- as a value --------------------------------------------------------------------------------
 
     def snapshot(self) -> MountSnapshot:
-        if self._latest is not None and self._is_in(*self._latest):
-            return self._latest[1]
+        if self._latest is not None:
+            known, latest = self._latest
+            for filesystem, state in known:
+                if filesystem.snapshot() is not state:
+                    break
+            else:
+                return latest
         points = list(self._points())
         latest = MountSnapshot(
             [
@@ -164,20 +170,17 @@ class MountFileSystem(NodeFileSystem):
         )
         # A rename of a directory that has a mount must be seen, as a change of the root's filesystem.
         if all(mount.parent is None or mount.parent is self.top for mount in points):
-            self._latest = points, latest
+            captured = zip((mount.filesystem for mount in points), latest.mounts, strict=True)
+            self._latest = (
+                [
+                    (filesystem, one.state)
+                    for filesystem, one in captured
+                    if one.state is not None
+                    and (filesystem is self.top.filesystem or not isinstance(filesystem, StatelessFileSystem))
+                ],
+                latest,
+            )
         return latest
-
-    @staticmethod
-    def _is_in(points: list[MountPoint], snapshot: MountSnapshot) -> bool:
-        """Whether all mounts are in the captured state."""
-        for mount, captured in zip(points, snapshot.mounts, strict=True):
-            if mount.shared or (
-                mount.parent is not None and isinstance(mount.filesystem, StatelessFileSystem)
-            ):
-                continue
-            if mount.filesystem.snapshot() is not captured.state:
-                return False
-        return True
 
     def restore(self, snapshot: FileSystemSnapshot) -> None:
         """As in `FileSystem`; mounts are matched by their path, and the table becomes what it was.

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import shutil
 import time
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
-
 from planaria.errors import ImageError
 from planaria.executors.virtualenv import guest_place
+from planaria.file_locks import file_lock
 from planaria.images import registry
 from planaria.images.image import current
 from planaria.machine.image import files_of_image, image_place
 from planaria.machine.image_files import tree_path
 from planaria.machine.recipe import Recipe
+from planaria.runtime.artifact import artifact
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import tier_recipe
+from planaria.runtime.surveys import survey_path
 from planaria.runtime.tiers import Tier
 
 __all__ = ["Unneeded", "remove_unneeded", "unneeded"]
@@ -27,6 +29,10 @@ __all__ = ["Unneeded", "remove_unneeded", "unneeded"]
 _IMAGE: Final = "image-"
 _TREE: Final = "tree-"
 _GUEST: Final = "guest-"
+_SURVEY: Final = "build-"
+_LOCK: Final = ".lock"
+#: Endings of what lies beside a compiled module: its record, and the output of its compile.
+_BESIDE_MODULES: Final = (".json", ".log")
 #: Seconds after which an incomplete entry counts as abandoned by its writer.
 _ABANDONED: Final = 3600
 
@@ -36,7 +42,9 @@ class Unneeded:
     """Something in the cache that can be removed."""
 
     kind: str
-    """compiled module, image, files of images, guest (the code of kernels in processes) or leftover."""
+    """compiled module, image, files of images, guest (the code of kernels in processes), survey (of a
+    build of the guest), lock (of something that is not there) or leftover.
+    """
     path: Path
     """A file, or a folder."""
     size: int
@@ -72,6 +80,7 @@ def _found(cache: CompileCache) -> list[Unneeded]:
     guest = guest_place(cache).name
     keys = [tier_recipe(tier, metered=metered).key for tier in Tier for metered in (False, True)]
     modules = {cache.module_path(key) for key in keys}
+    survey = survey_path(cache, artifact().digest)
     needed = _needed_recipes()
     places = {image_place(recipe) for recipe in needed}
     trees = {
@@ -95,7 +104,19 @@ def _found(cache: CompileCache) -> list[Unneeded]:
             found.append(Unneeded("guest", path, _size(path)))
         elif path.name.startswith(_TREE) and path not in trees:
             found.append(Unneeded("files of images", path, _size(path)))
+        elif path.name.startswith(_SURVEY):
+            if path != survey:
+                found.append(Unneeded("survey", path, _size(path)))
+        elif path.suffix in _BESIDE_MODULES and path.stem not in keys and not _is_in_use(path, cache):
+            found.append(Unneeded("leftover", path, _size(path)))
+        elif path.suffix == _LOCK and path.stem != registry.LOCK and not _is_in_use(path, cache):
+            found.append(Unneeded("lock", path, _size(path)))
     return found
+
+
+def _is_in_use(path: Path, cache: CompileCache) -> bool:
+    """Whether what a file lies beside is there."""
+    return path.with_suffix("").exists() or cache.module_path(path.stem).exists()
 
 
 def _needed_recipes() -> set[Recipe]:
@@ -123,26 +144,28 @@ def _size(path: Path) -> int:
 
 
 def _remove(one: Unneeded) -> bool:
-    """Whether it was removed: not while its lock is held."""
+    """Whether it was removed: not while its lock is held. Its lock goes, too."""
     try:
-        with _lock_of(one):
+        with _lock_of(one) as lock:
+            if lock is None:
+                return False
             if one.path.is_dir():
                 shutil.rmtree(one.path)
             else:
                 one.path.unlink()
                 if one.kind == "compiled module":
-                    for ending in (".json", ".log"):
+                    for ending in _BESIDE_MODULES:
                         one.path.with_suffix(ending).unlink(missing_ok=True)
-    except (Timeout, FileNotFoundError):
+            lock.unlink(missing_ok=True)
+    except FileNotFoundError:
         return False
     return True
 
 
-def _lock_of(one: Unneeded) -> AbstractContextManager[object]:
-    """What is held while the thing, or what will become it, is written. Raises Timeout."""
-    if one.kind in ("files of images", "guest"):
-        return nullcontext()
-    name = one.path.name
-    if one.kind == "leftover":
-        name = name.partition(".")[0]
-    return FileLock(one.path.with_name(name.removesuffix(".cwasm") + ".lock"), mode=0o600, timeout=0)
+@contextmanager
+def _lock_of(one: Unneeded) -> Iterator[Path | None]:
+    """Hold the lock of a thing, or of what will become it; yields its path, None when another has it."""
+    name = one.path.name.partition(".")[0]
+    path = one.path.with_name(f"{name}{_LOCK}")
+    with file_lock(path, timeout=0) as held:
+        yield path if held else None

@@ -6,24 +6,22 @@ the key of its recipe, which is another one for another build of the guest, or o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
-import os
-import tempfile
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
 import zstandard
 
 from planaria.images.boot import boot_image
-from planaria.machine.image import Image, find_image, image_lock, keep_image
-from planaria.machine.memory import MemoryFile
+from planaria.machine.image import Image, find_image, image_lock, new_image
 from planaria.machine.recipe import Recipe
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import Tier
-from planaria.runtime.prebuilt import prebuilt_places
+from planaria.runtime.prebuilt import prebuilt_places, take_prebuilt
+from planaria.runtime.transfer import decompressed
 from planaria_kernel.protocol import decode, encode
 
 __all__ = ["take_prebuilt_image", "write_image"]
@@ -31,7 +29,6 @@ __all__ = ["take_prebuilt_image", "write_image"]
 _FACTS: Final = "image.json"
 _SYSTEM: Final = "system"
 _MEMORY: Final = "memory.zst"
-_CHUNK: Final = 1 << 20
 
 _log: Final = logging.getLogger("planaria.images")
 
@@ -71,7 +68,12 @@ def take_prebuilt_image(recipe: Recipe) -> Image | None:
         path = place / _name(recipe)
         if path.is_file():
             try:
-                return _take(recipe, path)
+                # Beside it, on a thread: the session that wants the one wants the other next.
+                with ThreadPoolExecutor(1) as beside:
+                    code = beside.submit(take_prebuilt, Tier.CORE, CompileCache())
+                    image = _take(recipe, path)
+                    code.result()
+                return image
             except (
                 OSError,
                 zipfile.BadZipFile,
@@ -85,25 +87,11 @@ def take_prebuilt_image(recipe: Recipe) -> Image | None:
 
 
 def _take(recipe: Recipe, path: Path) -> Image:
-    with (
-        zipfile.ZipFile(path) as archive,
-        archive.open(_MEMORY) as packed,
-        tempfile.TemporaryFile(dir=CompileCache().directory) as file,
-    ):
+    with zipfile.ZipFile(path) as archive, archive.open(_MEMORY) as packed, new_image(recipe) as new:
         facts = json.loads(archive.read(_FACTS))
-        digest = hashlib.sha256()
-        for chunk in zstandard.ZstdDecompressor().read_to_iter(packed, _CHUNK, _CHUNK):
-            file.write(chunk)
-            digest.update(chunk)
-        if digest.hexdigest() != facts["digest"]:
+        for chunk in decompressed(packed):
+            new.write(chunk)
+        if new.digest != facts["digest"]:
             raise ValueError("its memory has another digest")
-        file.flush()
-        return keep_image(
-            recipe,
-            MemoryFile(os.dup(file.fileno()), int(facts["size"])),
-            entry=int(facts["entry"]),
-            settle=int(facts["settle"]),
-            system=decode(archive.read(_SYSTEM)),
-            files=None,
-            digest=digest.hexdigest(),
-        )
+        system = decode(archive.read(_SYSTEM))
+        return new.keep(entry=int(facts["entry"]), settle=int(facts["settle"]), system=system, files=None)

@@ -6,11 +6,10 @@ import json
 import re
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-
-from filelock import FileLock
 
 from planaria.errors import ImageError
 from planaria.machine.image import Image, files_of_image, forget_image, image_place
@@ -19,10 +18,21 @@ from planaria.machine.recipe import Recipe
 from planaria.runtime.cache import CompileCache
 from planaria.storage.atomic import write_atomically
 
-__all__ = ["RegisteredImage", "changing", "check_name", "entries", "find_entry", "register", "unregister"]
+__all__ = [
+    "LOCK",
+    "RegisteredImage",
+    "changing",
+    "check_name",
+    "entries",
+    "find_entry",
+    "register",
+    "unregister",
+]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _SUFFIX: Final = ".json"
+#: The lock that is held while names change, of the cache.
+LOCK: Final = "images"
 #: So often an image is made that others remove meanwhile.
 _ATTEMPTS: Final = 5
 
@@ -55,10 +65,10 @@ def _directory() -> Path:
     return CompileCache().directory / "images"
 
 
-def changing() -> FileLock:
+def changing() -> AbstractContextManager[bool]:
     """Held while names change and while what no name needs is removed."""
     CompileCache().prepare()
-    return FileLock(CompileCache().directory / "images.lock", mode=0o600)
+    return CompileCache().lock(LOCK)
 
 
 def register(

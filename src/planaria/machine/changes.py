@@ -167,13 +167,14 @@ class PageViews:
     is a view.
     """
 
-    __slots__ = ("_starts", "_views", "spans")
+    __slots__ = ("_starts", "_views", "bytes", "spans")
 
     def __init__(self, base: int, spans: list[Span]) -> None:
         self.spans = spans
         memory = _memory(base)
         self._starts = [at for start, end in spans for at in range(start, end, PAGE_BYTES)]
         self._views = [memory[at : at + PAGE_BYTES] for at in self._starts]
+        self.bytes = len(self._starts) * PAGE_BYTES
 
     def changed(self, before: Mapping[int, bytes]) -> ChangedPages:
         """Copies of those that have other contents than in `before`, or are not in there."""

@@ -18,8 +18,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from filelock import FileLock
-
 from planaria.errors import ProtocolError, RuntimeSetupError
 from planaria.files.memory import MemorySnapshot
 from planaria.machine.heap import first_chunk
@@ -32,6 +30,7 @@ from planaria_kernel.protocol import decode, encode
 
 __all__ = [
     "Image",
+    "NewImage",
     "files_of_image",
     "find_image",
     "forget_image",
@@ -39,10 +38,14 @@ __all__ = [
     "image_place",
     "keep_image",
     "make_immortal",
+    "new_image",
 ]
 
+#: The file of an image that has `Image.first_chunk`. It may be missing.
+_HEAP: Final = "heap"
 #: How much of a memory is looked at as one when zeros are left out, in bytes.
 _PIECE: Final = 1 << 16
+_ZEROS: Final = bytes(_PIECE)
 
 #: In CPython of 32 bits, an object whose reference count is at least this is immortal (refcount.h).
 _IMMORTAL_MINIMUM: Final = 1 << 30
@@ -64,16 +67,13 @@ class Image:
     """SHA-256 of the memory: the identity against which snapshots are deltas."""
     files: str | None = None
     """The digest of the files that sessions begin with, None for the standard ones (`image_files`)."""
+    first_chunk: int | None = None
+    """Where to begin to look for free memory, if that is known; see `heap.first_chunk`."""
 
     @property
     def is_whole(self) -> bool:
         """Whether the cache has the files that sessions begin with, or they are loaded."""
         return self.files is None or "tree" in self.__dict__ or tree_path(self.files).exists()
-
-    @cached_property
-    def first_chunk(self) -> int | None:
-        """Where to begin to look for free memory; see `heap.first_chunk`. Takes 40 ms the first time."""
-        return first_chunk(self.memory, self.entry)
 
     @cached_property
     def tree(self) -> MemorySnapshot | None:
@@ -111,14 +111,14 @@ def find_image(recipe: Recipe) -> Image | None:
 def image_lock(recipe: Recipe) -> Iterator[None]:
     """Held while an image is built: of several processes that want the same one, one builds it."""
     CompileCache().prepare()
-    with FileLock(f"{image_place(recipe)}.lock"):
+    with CompileCache().lock(image_place(recipe).name):
         yield
 
 
 def forget_image(recipe: Recipe) -> None:
     """Remove an image from the cache; sessions that have it keep it."""
     _loaded.pop(recipe, None)
-    with FileLock(f"{image_place(recipe)}.lock"):
+    with CompileCache().lock(image_place(recipe).name):
         shutil.rmtree(image_place(recipe), ignore_errors=True)
 
 
@@ -141,6 +141,8 @@ def _read(recipe: Recipe) -> Image | None:
         facts = json.loads((place / "image.json").read_text("utf-8"))
         system = decode((place / "system").read_bytes())
         memory = MemoryFile.open(place / "memory")
+        heap = place / _HEAP
+        chunk = json.loads(heap.read_text("ascii")) if heap.exists() else None
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -149,7 +151,7 @@ def _read(recipe: Recipe) -> Image | None:
         ) from error
     if memory.size != facts.pop("size", None):
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
-    image = Image(recipe, memory, system=system, **facts)
+    image = Image(recipe, memory, system=system, first_chunk=chunk, **facts)
     return image if image.is_whole else None
 
 
@@ -161,53 +163,85 @@ def keep_image(
     settle: int,
     system: dict[str, Any],
     files: str | None,
-    digest: str | None = None,
 ) -> Image:
     """Put a memory into the cache as the image of a recipe, whose lock the caller holds.
 
-    `digest` is that of the memory, if the caller has computed it. Raises RuntimeSetupError when it cannot
-    be written.
+    Raises RuntimeSetupError when it cannot be written.
+    """
+    with memory.view() as view, new_image(recipe) as new:
+        new.write(view)
+        return new.keep(entry=entry, settle=settle, system=system, files=files)
+
+
+class NewImage:
+    """An image on its way into the cache."""
+
+    def __init__(self, recipe: Recipe, folder: Path, memory: BinaryIO) -> None:
+        self._recipe = recipe
+        self._folder = folder
+        self._memory = memory
+        self._digest = hashlib.sha256()
+        self._size = 0
+
+    def write(self, chunk: bytes | memoryview) -> None:
+        """Append to its memory. Where that is zero there are holes, which take no room on the disk."""
+        view = memoryview(chunk)
+        for start in range(0, len(view), _PIECE):
+            piece = bytes(view[start : start + _PIECE])  # two bytes objects are compared faster than views
+            if piece == _ZEROS[: len(piece)]:
+                self._memory.seek(len(piece), os.SEEK_CUR)
+            else:
+                self._memory.write(piece)
+        self._digest.update(view)
+        self._size += len(view)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what was written."""
+        return self._digest.hexdigest()
+
+    def keep(self, *, entry: int, settle: int, system: dict[str, Any], files: str | None) -> Image:
+        """The image, with all that is known about it, in the cache."""
+        self._memory.truncate(self._size)
+        self._memory.flush()
+        os.fsync(self._memory.fileno())
+        facts = {
+            "size": self._size,
+            "entry": entry,
+            "settle": settle,
+            "digest": self.digest,
+            "files": files,
+        }
+        chunk = first_chunk(MemoryFile.open(self._folder / "memory"), entry)
+        (self._folder / _HEAP).write_text(json.dumps(chunk), "ascii")
+        (self._folder / "system").write_bytes(encode(system))
+        (self._folder / "image.json").write_text(json.dumps(facts), "utf-8")
+        place = image_place(self._recipe)
+        shutil.rmtree(place, ignore_errors=True)  # one whose files are gone
+        os.rename(self._folder, place)
+        # From the file, whose pages all processes share.
+        memory = MemoryFile.open(place / "memory")
+        image = Image(self._recipe, memory, entry, settle, system, self.digest, files, chunk)
+        _loaded[self._recipe] = image
+        return image
+
+
+@contextmanager
+def new_image(recipe: Recipe) -> Iterator[NewImage]:
+    """Write the image of a recipe, whose lock the caller holds; what is not kept leaves nothing behind.
+
+    Raises RuntimeSetupError when it cannot be written.
     """
     place = image_place(recipe)
     try:
         partial = Path(tempfile.mkdtemp(prefix=f"{place.name}.", suffix=".partial", dir=place.parent))
         try:
-            with (partial / "memory").open("wb") as file, memory.view() as view:
-                _write_sparsely(file, view)
-                os.fsync(file.fileno())
-                digest = digest or hashlib.sha256(view).hexdigest()
-            facts = {
-                "size": memory.size,
-                "entry": entry,
-                "settle": settle,
-                "digest": digest,
-                "files": files,
-            }
-            (partial / "system").write_bytes(encode(system))
-            (partial / "image.json").write_text(json.dumps(facts), "utf-8")
-            shutil.rmtree(place, ignore_errors=True)  # one whose files are gone
-            os.rename(partial, place)
-        except BaseException:
+            with (partial / "memory").open("wb") as memory:
+                yield NewImage(recipe, partial, memory)
+        finally:
             shutil.rmtree(partial, ignore_errors=True)
-            raise
     except OSError as error:
         raise RuntimeSetupError(f"the image in {place} cannot be written: {error.strerror}") from error
-    # From the file, whose pages all processes share, rather than from the copy just captured.
-    image = Image(recipe, MemoryFile.open(place / "memory"), entry, settle, system, digest, files)
-    _loaded[recipe] = image
-    return image
-
-
-def _write_sparsely(file: BinaryIO, view: memoryview) -> None:
-    """Write it with holes where it is zero, which take no room on the disk."""
-    zeros = bytes(_PIECE)
-    for start in range(0, len(view), _PIECE):
-        piece = view[start : start + _PIECE]
-        if piece == zeros[: len(piece)]:
-            file.seek(len(piece), os.SEEK_CUR)
-        else:
-            file.write(piece)
-    file.truncate(len(view))
 
 
 def make_immortal(memory: GuestMemory, addresses: bytes) -> None:

@@ -123,7 +123,7 @@ class PrivatePages:
         unread: list[Span] = []
         for part in self._parts:
             if not part.is_protected:
-                unread += self._look(part, image)
+                unread = unread + self._look(part, image)
                 continue
             if not self._is_looked_at:
                 written = see_written(self._base, max(part.start, _OLD_FRAMES[1]), part.end)
@@ -133,7 +133,7 @@ class PrivatePages:
                 part.opened = written
                 if not part.start:
                     revert(self._base, [_OLD_FRAMES], image)
-            unread += part.opened
+            unread = unread + part.opened if unread else part.opened
         self._is_looked_at = True
         self._found = before, unread
         return None
@@ -189,7 +189,8 @@ class PrivatePages:
         """How many bytes these have; where it is not more than `most`, perhaps less than is returned."""
         assert self._found is not None
         before, unread = self._found
-        either = len(before or ()) * PAGE_BYTES + length(unread)
+        unread_bytes = self._views.bytes if unread is self._views.spans else length(unread)
+        either = len(before or ()) * PAGE_BYTES + unread_bytes
         return either if either <= most else length(self.spans())
 
     def read(self, known: Mapping[int, bytes]) -> ChangedPages:
@@ -199,12 +200,12 @@ class PrivatePages:
             pages = read_pages(self._base, unread, known)
             self.copied += len(pages) * PAGE_BYTES
         else:
-            if unread != self._views.spans:
+            if unread is not self._views.spans and unread != self._views.spans:
                 self._views = PageViews(self._base, unread)
             changed = self._views.changed(before)
             pages = before | changed if changed else before
             self.copied += len(changed) * PAGE_BYTES
-            vain = length(unread) // PAGE_BYTES - len(changed)
+            vain = self._views.bytes // PAGE_BYTES - len(changed)
             if self._usual is None:
                 self._usual = vain
             self._vain += max(0, vain - self._usual)

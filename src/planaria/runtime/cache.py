@@ -8,7 +8,8 @@
   beside each module lies a record with its SHA-256. Hashing 75 or 270 MB at every start would cost 0.05 or
   0.2 s, so the record also holds the stamp of the file as it was when last hashed (device, inode, size,
   modification time, change time). While the stamp is the same the contents are; the change time cannot be
-  set by programs. With another stamp the file is hashed again, and compiled again when it differs.
+  set by programs. With another stamp the file is hashed again, and compiled again when it differs. So it
+  is after a restart of the system when the file was not waited for until it was on the disk.
 - This user, or root, can do anything to this process anyway; nothing here defends against them.
 On Windows the profile directory's access rights take the place of modes and owners.
 
@@ -33,8 +34,9 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from planaria.errors import RuntimeSetupError
+from planaria.file_locks import file_lock
 
-__all__ = ["CompileCache", "EntryRecord", "EntryWriter", "cache_directory", "hash_file"]
+__all__ = ["CompileCache", "EntryRecord", "EntryWriter", "boot_id", "cache_directory", "hash_file"]
 
 _POSIX: Final = os.name == "posix"
 _SUFFIX: Final = ".cwasm"
@@ -60,6 +62,14 @@ def stamp_of(status: os.stat_result) -> Stamp:
     return tuple(getattr(status, field) for field in _STAMP_FIELDS)
 
 
+def boot_id() -> str:
+    """What the kernel calls this run of the system (random(4)); empty where it does not say (not Linux)."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+    except OSError:
+        return ""
+
+
 def hash_file(path: Path) -> str:
     """SHA-256 of a file's contents, in hexadecimal."""
     with path.open("rb") as file:
@@ -78,6 +88,8 @@ class EntryRecord:
     """The most memory in bytes that the compiling process had."""
     origin: str = ""
     """Where it was taken from, if it was not compiled here."""
+    boot: str = ""
+    """While the system runs that has this boot ID the contents are known; empty once they are on the disk."""
 
     def to_json(self) -> str:
         return json.dumps({name: getattr(self, name) for name in self.__slots__})
@@ -93,6 +105,7 @@ class EntryRecord:
                 float(fields["seconds"]),
                 int(fields["peak_memory"]),
                 str(fields.get("origin", "")),
+                str(fields.get("boot", "")),
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"not a record: {error}") from None
@@ -227,13 +240,13 @@ class CompileCache:
         record = self.record(key)
         if record is None:
             return None
-        if record.stamp == stamp_of(status):
+        if record.stamp == stamp_of(status) and record.boot in ("", boot_id()):
             return path
         if status.st_size != record.stamp[2] or hash_file(path) != record.sha256:
             _log.warning("planaria: %s is damaged and will not be used", path)
             return None
         with contextlib.suppress(OSError):  # only saves time; a shared, read-only cache is hashed each time
-            self._write_record(key, replace(record, stamp=stamp_of(status)))
+            self._write_record(key, replace(record, stamp=stamp_of(status), boot=""))
         return path
 
     def remove(self, key: str) -> None:
@@ -249,28 +262,27 @@ class CompileCache:
 
     @contextlib.contextmanager
     def lock(self, key: str, *, blocking: bool = True) -> Iterator[bool]:
-        """Hold the lock of an entry; yields False when `blocking` is False and another process has it."""
-        import filelock
+        """Hold the lock of an entry, of an image or of something else in this directory.
 
-        lock = filelock.FileLock(self.directory / f"{key}.lock", mode=0o600)
-        try:
-            lock.acquire(blocking=blocking)
-        except filelock.Timeout:
-            yield False
-            return
-        try:
-            yield True
-        finally:
-            lock.release()
+        Yields False when `blocking` is False and another process has it.
+        """
+        with file_lock(self.directory / f"{key}.lock", timeout=None if blocking else 0) as held:
+            yield held
 
     @contextlib.contextmanager
     def create(
-        self, key: str, *, measure: Callable[[], int] | None = None, origin: str = ""
+        self,
+        key: str,
+        *,
+        measure: Callable[[], int] | None = None,
+        origin: str = "",
+        is_at_hand: bool = False,
     ) -> Iterator[EntryWriter]:
         """Write an entry (holding its lock); it appears when the block ends without an error.
 
-        `measure()` is asked at the end for the peak memory in bytes; `origin` is for its record. Raises
-        `RuntimeSetupError` when the disk is full.
+        `measure()` is asked at the end for the peak memory in bytes; `origin` is for its record. What
+        `is_at_hand` elsewhere need not be on the disk before it is used: should the system crash, it is
+        hashed and, when it is incomplete, written again. Raises `RuntimeSetupError` when the disk is full.
         """
         self.check()
         for leftover in self.partial_paths(key):
@@ -285,12 +297,16 @@ class CompileCache:
                 writer = EntryWriter(file)
                 yield writer
                 file.flush()
-                os.fsync(file.fileno())
+                boot = boot_id() if is_at_hand else ""
+                if not boot:
+                    os.fsync(file.fileno())
             self.record_path(key).unlink(missing_ok=True)
             partial.replace(self.module_path(key))
             status = self.module_path(key).lstat()
             peak = measure() if measure is not None else 0
-            record = EntryRecord(writer.sha256(), stamp_of(status), time.monotonic() - begun, peak, origin)
+            record = EntryRecord(
+                writer.sha256(), stamp_of(status), time.monotonic() - begun, peak, origin, boot
+            )
             self._write_record(key, record)
         except OSError as error:
             if error.errno in (errno.ENOSPC, errno.EDQUOT):

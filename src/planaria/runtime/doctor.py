@@ -43,8 +43,14 @@ class Finding:
     message: str
 
 
-def setup(full: bool = False, on_progress: Callable[[Tier, float, bool], None] | None = None) -> None:
-    """Compile what is missing: the core tier, and the full one if asked for.
+def setup(
+    full: bool = False,
+    on_progress: Callable[[Tier, float, bool], None] | None = None,
+    *,
+    metered: bool = False,
+) -> None:
+    """Compile what is missing: the core tier, and the full one if asked for; with `metered` those that count
+    instructions.
 
     `on_progress(tier, seconds, done)` is called about five times a second for the tier being compiled and
     once when it is done (at once when it was there already). Raises `RuntimeSetupError`.
@@ -58,7 +64,7 @@ def setup(full: bool = False, on_progress: Callable[[Tier, float, bool], None] |
             if on_progress is not None:
                 on_progress(tier, now, False)
 
-        wait(tier, progress)
+        wait(tier, progress, metered=metered)
         if on_progress is not None:
             on_progress(tier, seconds, True)
 

@@ -29,6 +29,7 @@ from planaria.files.layout import GUEST_PYTHON, SITE, make_directories
 from planaria.files.transfer import copy_tree
 from planaria.files.view import Files
 from planaria.runtime.artifact import artifact
+from planaria.runtime.pip_process import PipProcess
 from planaria.runtime.resolution import (
     COMMON_TAGS,
     Candidate,
@@ -112,21 +113,22 @@ def fetch(
     sources = [option for link in find_links for option in ("--find-links", os.fspath(link))]
     if not index:
         sources.append("--no-index")
-    pip = Pip(sources)
     target = directory / "wheels"
-    try:
-        chosen = _resolve(parsed, pip, fixed, directory)
-        if not chosen:
-            return []
-        pip.download([one.pin for one in chosen], str(target))
-    except Unresolvable as problem:
-        native = _native_packages(parsed, Pip(sources, COMMON_TAGS), fixed, directory)
-        _refuse_native(native)
-        raise ImageError(
-            f"no pure-Python wheels for Python {GUEST_PYTHON} satisfy {', '.join(requirements)} (versions "
-            f"of what the runtime brings are fixed):\n{problem}"
-        ) from None
-    wheels = [Wheel.of(path) for path in sorted(target.iterdir())]
+    with PipProcess() as process:
+        pip = Pip(process, sources)
+        try:
+            chosen = _resolve(parsed, pip, fixed, directory)
+            remote = [one.pin for one in chosen if one.path is None]
+            if remote:
+                pip.download(remote, str(target))
+        except Unresolvable as problem:
+            _refuse_native(_native_packages(parsed, Pip(process, sources, COMMON_TAGS), fixed, directory))
+            raise ImageError(
+                f"no pure-Python wheels for Python {GUEST_PYTHON} satisfy {', '.join(requirements)} "
+                f"(versions of what the runtime brings are fixed):\n{problem}"
+            ) from None
+    paths = [*(target.iterdir() if remote else ()), *(one.path for one in chosen if one.path is not None)]
+    wheels = [Wheel.of(path) for path in sorted(paths, key=lambda path: path.name)]
     _refuse_native([wheel.name for wheel in wheels if not _is_pure_inside(wheel)])
     return wheels
 

@@ -7,16 +7,15 @@ are evaluated here, because pip evaluates them for the computer that it runs on.
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import shutil
 import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
@@ -27,6 +26,7 @@ from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
 from planaria.errors import ImageError
 from planaria.files.layout import GUEST_PYTHON
+from planaria.runtime.pip_process import PipProcess
 
 __all__ = ["COMMON_TAGS", "GUEST_TAGS", "Candidate", "Pip", "Unresolvable", "resolve"]
 
@@ -57,8 +57,6 @@ _ENVIRONMENT: Final = {
     "python_version": GUEST_PYTHON,
     "sys_platform": "wasi",
 }
-#: Seconds that one run of pip may take.
-_PATIENCE: Final = 600.0
 _MOST_ROUNDS: Final = 10_000
 
 
@@ -76,6 +74,8 @@ class Candidate:
     """Of the wheel; empty when the runtime has the project itself."""
     url: str | None = None
     """The address that a requirement names, if one does."""
+    path: Path | None = field(default=None, compare=False)
+    """The wheel, where it is a file of this computer."""
     dependencies: tuple[Requirement, ...] = field(default=(), compare=False)
     """All, whatever their markers."""
     extras: frozenset[str] = frozenset()
@@ -87,9 +87,10 @@ class Candidate:
 
 
 class Pip:
-    """pip as a program, with options for where it finds wheels."""
+    """pip, with options for where it finds wheels."""
 
-    def __init__(self, sources: Sequence[str], tags: Sequence[str] = GUEST_TAGS) -> None:
+    def __init__(self, process: PipProcess, sources: Sequence[str], tags: Sequence[str] = GUEST_TAGS) -> None:
+        self._process = process
         self._sources = sources
         self._tags = tags
 
@@ -118,39 +119,19 @@ class Pip:
         """What pip prints. Raises Unresolvable with its errors."""
         options = ("--quiet", "--no-input", "--disable-pip-version-check")
         try:
-            done = subprocess.run(
-                [*_pip(), *arguments, *options],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                encoding="utf-8",
-                errors="replace",
-                timeout=_PATIENCE,
-            )
-        except subprocess.TimeoutExpired:
-            raise Unresolvable(f"pip timed out after {_PATIENCE:g} s") from None
-        if done.returncode == 0:
-            return done.stdout
+            ended = self._process.run([*arguments, *options])
+        except subprocess.TimeoutExpired as error:
+            raise Unresolvable(f"pip timed out after {error.timeout:g} s") from None
+        if ended.status == 0:
+            return ended.output
         errors = [
-            line.removeprefix("ERROR: ") for line in done.stderr.splitlines() if line.startswith("ERROR: ")
+            line.removeprefix("ERROR: ") for line in ended.errors.splitlines() if line.startswith("ERROR: ")
         ]
         raise Unresolvable(
             "\n".join(dict.fromkeys(errors))
-            or done.stderr.strip()
-            or f"pip exited with status {done.returncode}"
+            or ended.errors.strip()
+            or f"pip exited with status {ended.status}"
         )
-
-
-def _pip() -> list[str]:
-    """This interpreter's pip, or one that uv provides."""
-    if importlib.util.find_spec("pip") is not None:
-        return [sys.executable, "-m", "pip"]
-    uv = shutil.which("uv")
-    if uv is None:
-        raise ImageError(
-            "packages= needs pip or uv on this computer, and neither is installed: "
-            "install one (python -m ensurepip, or docs.astral.sh/uv)"
-        )
-    return [uv, "run", "--quiet", "--no-project", "--with", "pip", "python", "-m", "pip"]
 
 
 def _candidate(reported: Mapping[str, Any]) -> Candidate:
@@ -166,11 +147,13 @@ def _candidate(reported: Mapping[str, Any]) -> Candidate:
         version = Version(metadata["version"])
     except InvalidVersion as error:
         raise Unresolvable(f"{metadata['name']}: {error}") from None
+    address = urlsplit(url)
     return Candidate(
         canonicalize_name(metadata["name"]),
         version,
-        urlsplit(url).path.rpartition("/")[2],
+        address.path.rpartition("/")[2],
         url if reported.get("is_direct") else None,
+        Path(url2pathname(address.path)) if address.scheme == "file" and not address.netloc else None,
         tuple(dependencies),
     )
 

@@ -15,7 +15,7 @@ from planaria.runtime.cache import CompileCache
 from planaria.runtime.frames import frames_digest
 from planaria.runtime.integers import changes_digest
 
-__all__ = ["find_survey", "keep_survey"]
+__all__ = ["find_survey", "keep_survey", "survey_path"]
 
 #: Incremented when a survey finds more, or something else, than before.
 _FORMAT: Final = 1
@@ -23,7 +23,8 @@ _FORMAT: Final = 1
 _log: Final = logging.getLogger("planaria.runtime")
 
 
-def _path(cache: CompileCache, digest: str) -> Path:
+def survey_path(cache: CompileCache, digest: str) -> Path:
+    """Where it is kept what a build with that digest is like."""
     return cache.directory / f"build-{digest[:20]}.json"
 
 
@@ -37,7 +38,7 @@ def find_survey(cache: CompileCache, digest: str) -> Build | None:
 
     Raises `RuntimeSetupError` when another user could have written it.
     """
-    path = _path(cache, digest)
+    path = survey_path(cache, digest)
     if not path.exists():
         return None
     cache.check()
@@ -67,7 +68,7 @@ def keep_survey(cache: CompileCache, digest: str, build: Build) -> None:
         "limitations": build.limitations,
         "full_problem": build.full_problem,
     }
-    path = _path(cache, digest)
+    path = survey_path(cache, digest)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         cache.prepare()

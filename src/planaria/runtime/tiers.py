@@ -41,9 +41,11 @@ def _after_fork() -> None:
     _background = None  # not our child
 
 
-def is_compiled(tier: Tier) -> bool:
-    """Whether `load(tier)` would be quick."""
-    return (tier, False) in _modules or CompileCache().find(tier_recipe(tier).key) is not None
+def is_compiled(tier: Tier, *, metered: bool = False) -> bool:
+    """Whether `load(tier, metered=metered)` would be quick."""
+    if (tier, metered) in _modules:
+        return True
+    return CompileCache().find(tier_recipe(tier, metered=metered).key) is not None
 
 
 def load(tier: Tier, *, metered: bool = False) -> wasmtime.Module:
@@ -124,10 +126,11 @@ def ensure(
     _log.info("compiled %s in %.0f s", recipe.argument, time.monotonic() - begun)
 
 
-def wait(tier: Tier, on_progress: Callable[[float], None] | None = None) -> None:
+def wait(tier: Tier, on_progress: Callable[[float], None] | None = None, *, metered: bool = False) -> None:
     """Return once a tier is compiled, compiling it or waiting for the process that does; see `ensure`."""
-    if not is_compiled(tier) and not _take_installed(tier, CompileCache()):
-        ensure(tier_recipe(tier), CompileCache(), on_progress)
+    cache = CompileCache()
+    if not is_compiled(tier, metered=metered) and (metered or not _take_installed(tier, cache)):
+        ensure(tier_recipe(tier, metered=metered), cache, on_progress)
 
 
 def _take_installed(tier: Tier, cache: CompileCache) -> bool:

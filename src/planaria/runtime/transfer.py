@@ -10,18 +10,27 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import zstandard
 
 from planaria.errors import RuntimeSetupError
-from planaria.runtime.cache import CompileCache
+from planaria.runtime.cache import CompileCache, EntryWriter
 from planaria.runtime.compiler import Tier, environment, module_digest, tier_recipe
 
-__all__ = ["CompiledModule", "export_runtime", "import_runtime", "processor_of", "write_runtime"]
+__all__ = [
+    "CompiledModule",
+    "decompressed",
+    "export_runtime",
+    "import_runtime",
+    "processor_of",
+    "write_runtime",
+]
 
 _DESCRIPTION: Final = "runtime.json"
 _FORMAT: Final = 2
@@ -114,6 +123,20 @@ def import_runtime(
         raise RuntimeSetupError(f"{path} cannot be read: {error.strerror}") from error
 
 
+def decompressed(source: IO[bytes]) -> Iterator[memoryview]:
+    """What a file has, compressed by Zstandard, in chunks; each is valid until the second after it.
+
+    Raises zstandard.ZstdError when it is damaged.
+    """
+    # Two buffers: the pages of a new one each time would take longer than decompressing into them.
+    buffers = cycle([memoryview(bytearray(_CHUNK)) for _ in range(2)])
+    reader = zstandard.ZstdDecompressor().stream_reader(source, read_size=_CHUNK)
+    for buffer in buffers:
+        if not (size := reader.readinto(buffer)):
+            return
+        yield buffer[:size]
+
+
 def processor_of(path: Path) -> frozenset[str] | None:
     """The features of the processor that a file is for, None when it is not such a file."""
     try:
@@ -172,13 +195,24 @@ def _take(
             member = archive.open(_member(tier))
         except KeyError:
             raise RuntimeSetupError(f"{path} is damaged: it lacks the {tier.value} runtime") from None
-        with member, cache.create(key, origin=origin) as out:
-            size = 0
-            for chunk in zstandard.ZstdDecompressor().read_to_iter(member, _CHUNK, _CHUNK):
-                size += len(chunk)
-                if size > _MOST_BYTES:
-                    raise RuntimeSetupError(f"{path} is damaged: a module is larger than any")
-                out.write(chunk)
+        with member, cache.create(key, origin=origin, is_at_hand=True) as out:
+            _write(path, member, out)
             if out.sha256() != digest:
                 raise RuntimeSetupError(f"{path} is damaged: its {tier.value} runtime has another digest")
     return True
+
+
+def _write(path: Path, member: IO[bytes], out: EntryWriter) -> None:
+    """Decompress a module; each chunk is hashed and written while the next one is decompressed."""
+    size = 0
+    with ThreadPoolExecutor(1) as beside:
+        writing: Future[None] | None = None
+        for chunk in decompressed(member):
+            if writing is not None:
+                writing.result()
+            size += len(chunk)
+            if size > _MOST_BYTES:
+                raise RuntimeSetupError(f"{path} is damaged: a module is larger than any")
+            writing = beside.submit(out.write, chunk)
+        if writing is not None:
+            writing.result()

@@ -19,7 +19,7 @@ from planaria.errors import (
     SessionError,
 )
 from planaria.executors.executor import Executor, SandboxSetup, Snapshots
-from planaria.executors.journal import Recorder
+from planaria.executors.journal import Journal, Recorder
 from planaria.executors.messages import (
     HostCall,
     Query,
@@ -313,17 +313,23 @@ class SessionEngine:
                 virtual_time=self.settings.deterministic is not None,
             )
 
-    def copy(self, state: SessionState, *, reseed: bool) -> SessionEngine:
-        """An engine that continues from `state`, which is this one's present one."""
+    def copy(self, state: SessionState, *, reseed: bool, journal: Journal | None = None) -> SessionEngine:
+        """An engine that continues from `state`, which is this one's present one.
+
+        What comes from outside comes through `journal`, if one is given, or is recorded as it is here.
+        """
         other = SessionEngine.__new__(SessionEngine)
         other.settings = self.settings
-        other.workspace = other.network = other.recorder = None
+        other.workspace = other.network = None
+        other.recorder = None if self.recorder is None else self.recorder.fork()
         other.phase = Phase.READY
         other.out_of_time = 0
         other._setup = self._setup
         files = self.executor.files
         assert files is not None
-        other.executor = self.snapshots_for("fork").spawn(WeakHost(other), state.kernel, files.fork())
+        other.executor = self.snapshots_for("fork").spawn(
+            WeakHost(other), state.kernel, files.fork(), journal or other.recorder
+        )
         other.host_calls = self.host_calls.copy_for(other.executor)
         other.history = self.history.fork()
         if self.workspace is not None:

@@ -255,7 +255,7 @@ class History:
         """
         while self._automatic > _KEEP_POINTS:
             self._drop(self._next_dropped())
-        if self.most_bytes is None:
+        if self.most_bytes is None or self._held <= self.most_bytes:
             return
         # Without what the session uses itself.
         most = self.points[-1].state.kernel.memory.layer_bytes + self.most_bytes

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 
 from planaria.errors import PlanariaError, ReplayError, SessionError
 from planaria.executors.executor import SandboxSetup
-from planaria.executors.journal import Entry, Player
+from planaria.executors.journal import Entry, Player, outcome_inside
 from planaria.executors.messages import Done, Failed, HostCall, RunCode, RunScript, Waiting
 from planaria.executors.wasm import WasmExecutor
 from planaria.files.journaled import JournaledFileSystem
@@ -25,6 +25,7 @@ from planaria.session import executing
 from planaria.session.deterministic import Deterministic
 from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
+from planaria.session.line_stops import Line, LineQuery, line_found, look_for
 from planaria.session.phases import Phase
 from planaria.session.result import Result
 from planaria.session.settings import SessionSettings
@@ -73,6 +74,7 @@ class Playback:
         self._position = 0
         self._points: dict[int, tuple[int, SessionState]] = {}
         self._results: list[Result] = []
+        self._line: Line | None = None
         self._enter_first_state()
 
     def _enter_first_state(self) -> None:
@@ -113,6 +115,11 @@ class Playback:
         execution = self._engine.execution
         return [] if execution is None else list(execution.pending.values())
 
+    @property
+    def line(self) -> Line | None:
+        """The line of the next execution at which it stands; see `until`."""
+        return self._line
+
     def state_digest(self) -> str:
         """The digest of the present state; at the end that of the session. See `Session.state_digest`."""
         return digest_of(self._engine.state())
@@ -149,7 +156,7 @@ class Playback:
 
     def back(self) -> None:
         """Go back by one execution, or to the beginning of the one in which it stands."""
-        inside = self._engine.execution is not None
+        inside = self._engine.execution is not None or self._line is not None
         self.go_to(self._position if inside else max(0, self._position - 1))
 
     def go_to(self, position: int) -> None:
@@ -158,6 +165,7 @@ class Playback:
             raise TypeError(f"go_to(): a position is a number of executions, not {position!r}")
         if not 0 <= position <= len(self.executions):
             raise ValueError(f"go_to({position}): there are {len(self.executions)} executions")
+        self._line = None
         if position < self._position or self._engine.execution is not None:
             start = max(one for one in self._points if one <= position)
             place, state = self._points[start]
@@ -166,6 +174,98 @@ class Playback:
             del self._results[start:]
         while self._position < position:
             self._do_next()
+
+    # -- lines -----------------------------------------------------------------------------------------------
+
+    def until(self, line: int, cell: int | None = None) -> Line | None:
+        """Go on to where a line of the next execution is about to be executed; None if that does not happen.
+
+        `line` counts from 1 within the code of that execution, or of the one whose number is `cell`, for a
+        function that was defined there. Again, it goes on to where that line comes the next time. The
+        execution itself is done in a copy: `position` is that before it, `evaluate` looks at the copy's names
+        there, `step` does all of it and `back` returns to before it. Raises ValueError for what is not a
+        number of a line, ReplayError for an execution that was stopped, which cannot be done again.
+        """
+        if isinstance(line, bool) or not isinstance(line, int) or line < 1:
+            raise ValueError(f"until({line!r}): a line is a number from 1 on")
+        began = self._next_execution()
+        place = _cell_name(began) if cell is None else f"<cell {cell}>"
+        return self._go_to_line(LineQuery(self._after_line(), place, line))
+
+    def step_line(self) -> Line | None:
+        """Go on by one line of a cell, also into a function and out of it; None at the execution's end."""
+        return self._go_to_line(LineQuery(self._after_line()))
+
+    def back_line(self) -> Line | None:
+        """Go back by one line; None before the first, where it stands before the execution then."""
+        if self._line is None or self._line.number == 0:
+            self._line = None
+            return None
+        return self._go_to_line(LineQuery(self._line.number - 1))
+
+    def _after_line(self) -> int:
+        return 0 if self._line is None else self._line.number + 1
+
+    def _go_to_line(self, query: LineQuery) -> Line | None:
+        if (found := self._seek(query)) is None:
+            return None
+        self._line, _ = found
+        return self._line
+
+    def evaluate_at_line(self, code: str) -> Result:
+        """What an expression gives where the replay stands at a line, with the names of its function."""
+        assert self._line is not None
+        found = self._seek(LineQuery(self._line.number, code=code))
+        assert found is not None
+        return found[1]
+
+    def _next_execution(self) -> Began:
+        """The execution that `step` would do. Raises ReplayError at the end."""
+        if self._engine.execution is not None:
+            self.back()
+        for item in self.recording.items[self._next :]:
+            if isinstance(item, Began):
+                return item
+        raise ReplayError("this is the end of the recording: no execution follows that has lines")
+
+    def _seek(self, query: LineQuery) -> tuple[Line, Result] | None:
+        """Do the next execution in a copy that looks for a line."""
+        began = self._next_execution()
+        if began.is_script:
+            return None
+        with self._scout() as scout:
+            tool: int | None = None
+            failure: ReplayError | None = None
+            while not scout.is_over:
+                item = self.recording.items[scout._next]
+                if isinstance(item, Entry) and scout._engine.execution is not None:
+                    if not item.report:
+                        raise ReplayError("this execution was stopped, so that it has no lines to go to")
+                    if tool is None:
+                        tool = look_for(scout._executor, _cell_name(began), query)
+                try:
+                    if scout._do_next() is not None:
+                        break
+                except ReplayError as error:
+                    # Code that was evaluated at the line may have changed something: only what comes after
+                    # that goes another way.
+                    failure = error
+                    break
+            found = None if tool is None else line_found(scout._executor, tool)
+        if found is None and failure is not None:
+            raise failure
+        return found
+
+    def _scout(self) -> Playback:
+        """Another replay, which stands where this one does."""
+        scout = Playback.__new__(Playback)
+        scout.recording, scout._player = self.recording, Player()
+        scout._engine = self._engine.copy(
+            self._engine.state(shared=True), reseed=False, journal=scout._player
+        )
+        scout._next, scout._position = self._next, self._position
+        scout._points, scout._results, scout._line = {}, [], None
+        return scout
 
     # -- looking ---------------------------------------------------------------------------------------------
 
@@ -214,6 +314,7 @@ class Playback:
 
     def _do_next(self) -> Result | None:
         """Do what the next item says; the result of an execution that ends with it."""
+        self._line = None
         item = self.recording.items[self._next]
         result = None
         if isinstance(item, Entry):
@@ -317,6 +418,11 @@ class Playback:
         return self._engine.state()
 
 
+def _cell_name(began: Began) -> str:
+    """What tracebacks call the code of an execution."""
+    return began.name or f"<cell {began.count}>"
+
+
 def _frame_of(command: bytes) -> tuple[Any, ...]:
     """A command without the settings that were changed before it."""
     match decode(command, Budget(memory=_MOST)):
@@ -350,11 +456,11 @@ def _setup(told: dict[str, Any], settings: SessionSettings, player: Player) -> S
     if told["vfs"] is not None:
         place = bytes_of(told["vfs"])
         make_directories(files, place)
-        files.mount(place, JournaledFileSystem(None, player.outcome), shared=True)
+        files.mount(place, JournaledFileSystem(None, outcome_inside), shared=True)
     for path, mode in told["mounts"]:
         place = bytes_of(path)
         make_directories(files, place)
-        recorded = JournaledFileSystem(None, player.outcome, read_only=mode != "rw")
+        recorded = JournaledFileSystem(None, outcome_inside, read_only=mode != "rw")
         files.mount(place, OverlayFileSystem(recorded, quota=quota) if mode == "overlay" else recorded)
     return SandboxSetup(
         image=image_of(Recipe()),

@@ -32,7 +32,7 @@ def take_recording(engine: SessionEngine) -> Recording:
 
 def _recorder(engine: SessionEngine) -> Recorder:
     if engine.recorder is None:
-        raise SessionError("this session is not recorded: create it with record=True (copies of it are not)")
+        raise SessionError("this session is not recorded: create it with record=True")
     return engine.recorder
 
 

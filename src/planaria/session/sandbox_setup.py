@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import time
-from functools import cache, partial
+from functools import cache
 from typing import Final
 
 from planaria.executors.executor import SandboxSetup
-from planaria.executors.journal import Journal
+from planaria.executors.journal import Journal, outcome_inside
 from planaria.files.filesystem import FileSystem
 from planaria.files.journaled import JournaledFileSystem
 from planaria.files.layout import standard_layout
@@ -62,7 +62,7 @@ def sandbox_setup(settings: SessionSettings, journal: Journal | None = None) -> 
                 quota=quota or QUOTA,
                 mounts=settings.mounts,
                 same_time=None if deterministic is None else deterministic.start,
-                outside=None if journal is None else partial(_journaled, journal),
+                outside=None if journal is None else _journaled,
             )
         except OSError as error:
             names = _LIMITS_OF.get(error.errno or 0, ())
@@ -86,9 +86,9 @@ def sandbox_setup(settings: SessionSettings, journal: Journal | None = None) -> 
     )
 
 
-def _journaled(journal: Journal, filesystem: FileSystem) -> FileSystem:
+def _journaled(filesystem: FileSystem) -> FileSystem:
     assert isinstance(filesystem, NodeStore)
-    return JournaledFileSystem(filesystem, journal.outcome)
+    return JournaledFileSystem(filesystem, outcome_inside)
 
 
 @cache

@@ -38,10 +38,9 @@ def digest_of(state: SessionState) -> str:
     ):
         digest.update(encode(len(part)))
         digest.update(part)
-    pages = changed_pages(
-        kernel.image.memory, kernel.memory, kernel.pages, kernel.size, without=kernel.free_pages()
-    )
-    for number in sorted(pages):
+    pages = changed_pages(kernel.image.memory, kernel.memory, kernel.pages, kernel.size)
+    # By how many pages really differ: how many the state has beyond the image depends on its past.
+    for number in sorted(pages.keys() - kernel.free_pages(len(pages))):
         digest.update(number.to_bytes(4, "little"))
         digest.update(pages[number])
     return digest.hexdigest()

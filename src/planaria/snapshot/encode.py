@@ -47,9 +47,12 @@ def take(
     *,
     parent: Snapshot | None = None,
     key: bytes | str | None = None,
+    with_free: bool = False,
 ) -> Snapshot:
     """The snapshot of a state of the session `owner`; with `parent`, what changed since that one.
 
+    Memory that the guest has freed is left out, unless `with_free`: where the same code has to lead to the
+    same memory it counts, since an object need not write to all of the memory that it gets.
     Raises SnapshotMismatch when `parent` rests on another image, SnapshotKeyError when it is not signed
     with `key`, SnapshotError for arguments of waiting calls that have no form outside of this process.
     """
@@ -70,12 +73,20 @@ def take(
     live = Live(state, tuple(declarations), tier, weakref.ref(owner))
     # The state never changes, so its bytes can be made on demand.
     return Snapshot.packed(
-        lambda: _bytes(live, record, parent, origin, key), parent, origin, live if key is None else None
+        lambda: _bytes(live, record, parent, origin, key, with_free),
+        parent,
+        origin,
+        live if key is None else None,
     )
 
 
 def _bytes(
-    live: Live, record: bytes, parent: Snapshot | None, origin: Origin, key: bytes | str | None
+    live: Live,
+    record: bytes,
+    parent: Snapshot | None,
+    origin: Origin,
+    key: bytes | str | None,
+    with_free: bool,
 ) -> bytes:
     state = live.state
     kernel = state.kernel
@@ -89,7 +100,7 @@ def _bytes(
     else:
         for digest in chunk_names(parent.manifest):
             chunks.pop(digest, None)
-    pages = _pages(kernel, parent, origin)
+    pages = _pages(kernel, parent, origin, frozenset() if with_free else kernel.free_pages())
     header = Header(
         image=image.digest,
         recipe=image.recipe.to_json(),
@@ -111,9 +122,9 @@ def _bytes(
     return pack(header.to_json(), sections, key)
 
 
-def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin) -> Pages:
+def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin, free: frozenset[int]) -> Pages:
     """The pages to be stored: those that are not the image's, or that are not the parent's, nor free."""
-    image, free = kernel.image.memory, kernel.free_pages()
+    image = kernel.image.memory
     if parent is not None and parent.origin is not None and kernel.memory is not image:
         before = parent.origin
         if before.memory() is kernel.memory:

@@ -89,7 +89,7 @@ def recording_of(
             if parent is not None and parent.header.image != item.state.image.digest:
                 parent = None
             state = SessionState(item.state, 0)
-            item = parent = take(state, (), item.tier, item, parent=parent)
+            item = parent = take(state, (), item.tier, item, parent=parent, with_free=True)
         assert isinstance(item, Item)
         made.append(item)
     return Recording(settings, tuple(made), last, dropped)

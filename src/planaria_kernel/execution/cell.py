@@ -35,10 +35,6 @@ _PARSE: Final = ast.PyCF_ONLY_AST | _AWAIT
 FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in __future__.all_feature_names}
 
 
-#: What may have code inside its code: functions, classes, generators, and types that are evaluated later.
-_MAY_NEST: Final = re.compile(r"\b(?:def|class|lambda|for|type)\b").search
-
-
 class _TransientName(str):
     """The name of a cell that has no functions: nothing but its own frame has it.
 
@@ -61,7 +57,7 @@ class Cell:
     `flags` are the `from __future__` flags that the cells after it have.
     """
 
-    __slots__ = ("awaits", "body", "captures", "flags", "last", "parks", "silent")
+    __slots__ = ("awaits", "body", "captures", "flags", "is_flat", "last", "parks", "silent")
 
     def __init__(self, body: CodeType | None, last: CodeType | None, flags: int, silent: bool) -> None:
         self.body = body
@@ -71,6 +67,13 @@ class Cell:
         self.silent = silent
         self.captures = False
         self.parks = False
+        #: Whether there is no code inside its code, as that of a function.
+        self.is_flat = True
+        for code in (body, last):
+            if code is not None:
+                for constant in code.co_consts:
+                    if type(constant) is CodeType:
+                        self.is_flat = False
         self.awaits = (body is not None and body.co_flags & inspect.CO_COROUTINE != 0) or (
             last is not None and last.co_flags & inspect.CO_COROUTINE != 0
         )
@@ -82,22 +85,12 @@ class Cell:
         return eval(self.last, space)  # type: ignore[arg-type]
 
     @property
-    def is_flat(self) -> bool:
-        """Whether there is no code inside its code, as that of a function."""
-        return not any(
-            type(constant) is CodeType
-            for code in (self.body, self.last)
-            if code is not None
-            for constant in code.co_consts
-        )
-
-    @property
     def leaves_nothing(self) -> bool:
         """Whether nothing has its code but itself: no function that it has defined, and no traceback."""
         return (
-            (self.body is None or _references(self.body) == _UNUSED)
-            and (self.last is None or _references(self.last) == _UNUSED)
-            and self.is_flat
+            self.is_flat
+            and (self.body is None or sys.getrefcount(self.body) == _UNUSED)
+            and (self.last is None or sys.getrefcount(self.last) == _UNUSED)
         )
 
     def renamed(self, name: str) -> Cell:
@@ -108,19 +101,16 @@ class Cell:
         cell.flags = self.flags
         cell.silent = self.silent
         cell.captures = self.captures
+        cell.is_flat = self.is_flat
         cell.parks = self.parks
         cell.awaits = self.awaits
         return cell
 
 
-def _references(code: CodeType) -> int:
-    return sys.getrefcount(code)
-
-
 _unused = Cell(compile("", "", "exec"), None, 0, False)
 assert _unused.body is not None
 #: The references to code that nothing but its cell has, as `Cell.leaves_nothing` counts them.
-_UNUSED: Final = _references(_unused.body)
+_UNUSED: Final = sys.getrefcount(_unused.body)
 
 
 def _renamed(code: CodeType, name: str) -> CodeType:
@@ -152,12 +142,9 @@ def compile_cell(
     if known is not None and check is None:
         return known.renamed(_TransientName(name) if known.is_flat else name)
     try:
-        if _MAY_NEST(source):
-            cell = compile_source(source, name, flags, check, capture)
-        else:
-            cell = compile_source(source, _TransientName(name), flags, check, capture)
-            if not cell.is_flat:
-                cell = cell.renamed(name)
+        cell = compile_source(source, _TransientName(name), flags, check, capture)
+        if not cell.is_flat:
+            cell = cell.renamed(name)
     except SyntaxError as error:
         repaired = foreign_syntax.repaired(source)
         magic = rewritten(repaired)

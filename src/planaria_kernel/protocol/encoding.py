@@ -43,7 +43,9 @@ def encode(value: Any, fallback: Fallback | None = None, *, max_bytes: int = f.M
     """
     encoder = _Encoder(fallback, max_bytes)
     encoder.write(value, 0)
-    return encoder.finish()
+    if encoder.size + len(encoder.out) > max_bytes:
+        raise encoder.too_large()
+    return b"".join((*encoder.parts, encoder.out)) if encoder.parts else bytes(encoder.out)
 
 
 class _Encoder:
@@ -51,7 +53,7 @@ class _Encoder:
 
     def __init__(self, fallback: Fallback | None, max_bytes: int) -> None:
         #: What was written is `parts`, of `size` bytes, and `out` after them.
-        self.parts: list[bytes | bytearray] = []
+        self.parts: tuple[bytes | bytearray, ...] = ()
         self.size = 0
         self.out = bytearray()
         self.fallback = fallback
@@ -59,12 +61,6 @@ class _Encoder:
         self.containers = f.MAX_CONTAINERS
         #: How many keys and members of sets are being written: they must have a hash on the other side too.
         self.hashed = 0
-
-    def finish(self) -> bytes:
-        """What was written. Raises `EncodeError` when that is too large."""
-        if self.size + len(self.out) > self.max_bytes:
-            raise self.too_large()
-        return b"".join([*self.parts, self.out]) if self.parts else bytes(self.out)
 
     def write(self, value: Any, depth: int) -> None:
         kind = type(value)

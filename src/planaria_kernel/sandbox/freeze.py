@@ -23,6 +23,8 @@ __all__ = ["settle"]
 #: Of `type.__flags__`: created at run time (Py_TPFLAGS_HEAPTYPE). The names of other types are strings of C,
 #: from which each access makes new objects; made immortal, they would stay behind all that is found here.
 _HEAP_TYPE = 1 << 9
+#: An object whose reference count is at least this is immortal (CPython's refcount.h, for 32 bits).
+_IMMORTAL = 1 << 30
 
 #: What fills the holes in the image's heap.
 _plugs: list[list[object]] = []
@@ -87,7 +89,7 @@ def settle(call_host: Callable[[bytes], bytes]) -> None:
     gc.collect()
     alive = _alive()  # held until the host has written: an address must not be used again before
     addresses = array("I", map(id, alive))
-    last = max(addresses)
+    last = max(addresses, default=0)
     addresses.insert(0, id(None))
     call_host(b"Z" + addresses.tobytes())
     del alive, addresses
@@ -97,17 +99,26 @@ def settle(call_host: Callable[[bytes], bytes]) -> None:
 
 
 def _alive() -> list[object]:
-    """Every object that can be reached from those the collector knows.
+    """Every mortal object that can be reached from those the collector knows, and from modules' variables.
+
+    What an earlier image made immortal is not walked again: the collector no longer tracks it, but knows each
+    newer object that can refer to others. Strings and numbers that only such an old object refers to are
+    found where it is the namespace of a module; elsewhere they stay mortal, which is correct but writes to
+    the image's pages when they are used.
 
     Which ones have been found is marked by a bit for each 8 bytes of memory, the size of the smallest object:
     a set would be the largest thing in the memory, and its room would stay with the image.
     """
     found: list[object] = []
     waiting: list[object] = gc.get_objects()
-    own = {id(found), id(waiting)}
+    waiting += gc.get_referents(sys.modules, *map(vars, sys.modules.values()))
+    own = {id(found), id(waiting), *map(id, _plugs)}
     marks = bytearray()
+    count = sys.getrefcount
     while waiting:
         item = waiting.pop()
+        if count(item) >= _IMMORTAL:
+            continue
         address = id(item)
         place, mark = address >> 6, 1 << (address >> 3 & 7)
         if place >= len(marks):

@@ -18,6 +18,7 @@ import zoneinfo
 from typing import Any
 
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -97,14 +98,14 @@ def same(a: Any, b: Any) -> bool:
 
 
 @given(VALUES)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_round_trip(value: Any) -> None:
     """Every value comes back equal and of the same type, whatever it is made of."""
     assert same(decode(encode(value)), value)
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_any_bytes(data: bytes) -> None:
     """Any bytes give a value or a ProtocolError, nothing else."""
     try:
@@ -114,7 +115,7 @@ def test_any_bytes(data: bytes) -> None:
 
 
 @given(VALUES, st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_damaged_bytes(value: Any, data: st.DataObject) -> None:
     """An encoded value with bytes changed, cut or added gives a value or a ProtocolError."""
     encoded = bytearray(encode(value))
@@ -128,7 +129,7 @@ def test_damaged_bytes(value: Any, data: st.DataObject) -> None:
 
 
 @given(VALUES)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_every_prefix_is_refused(value: Any) -> None:
     """No proper prefix of an encoded value is one, and neither is one with something after it."""
     encoded = encode(value)
@@ -192,6 +193,24 @@ def test_too_large() -> None:
     """A value over the limit of bytes is refused with the limit in the message."""
     with pytest.raises(EncodeError, match="1000 bytes"):
         encode(b"x" * 2000, max_bytes=1000)
+
+
+@given(
+    st.lists(
+        st.integers(0, 99)
+        | st.sampled_from([b"a" * 65_535, b"b" * 65_536, b"c" * 100_000, bytearray(70_000)])
+    )
+)
+@settings(deadline=None, max_examples=30)
+def test_large_bytes_among_others(values: list[Any]) -> None:
+    """Bytes of any size keep their place among other values, and count towards the limit."""
+    value = {"values": values, b"k" * 70_000: (values, "end")}
+    data = encode(value)
+    plain = [bytes(one) if isinstance(one, bytearray) else one for one in values]
+    assert decode(data) == {"values": plain, b"k" * 70_000: (plain, "end")}
+    assert encode(value, max_bytes=len(data)) == data
+    with pytest.raises(EncodeError, match="more than"):
+        encode(value, max_bytes=len(data) - 1)
 
 
 def test_chosen_hashes() -> None:

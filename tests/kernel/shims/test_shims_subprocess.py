@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from preloaded_python import PreloadedPython
 
 pytestmark = pytest.mark.slow
+
+Outcome = Callable[..., str]
 
 _INSTALL = "from planaria_kernel.shims import subprocesses; subprocesses.install()\n"
 _BEGIN = """
@@ -23,13 +26,25 @@ def show(function):
 """
 
 
-def outcome(program: str, directory: Path, *, ours: bool) -> str:
-    source = (_INSTALL if ours else "") + _BEGIN + textwrap.dedent(program)
-    env = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
-    done = subprocess.run(
-        [sys.executable, "-c", source], capture_output=True, text=True, cwd=directory, env=env, timeout=30
-    )
-    return done.stdout + done.stderr
+@pytest.fixture(scope="module")
+def preloaded() -> Iterator[PreloadedPython]:
+    """Processes that have imported what all programs here do."""
+    modules = ["asyncio.subprocess", "planaria_kernel.shims.subprocesses", "planaria_shell"]
+    with PreloadedPython(modules) as preloaded:
+        yield preloaded
+
+
+@pytest.fixture
+def outcome(preloaded: PreloadedPython) -> Outcome:
+    """A function that runs a program with our `subprocess`, or the real one; returns what it prints."""
+
+    def outcome(program: str, directory: Path, *, ours: bool) -> str:
+        source = (_INSTALL if ours else "") + _BEGIN + textwrap.dedent(program)
+        environment = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+        done = preloaded.run(source, ["-c"], directory=directory, environment=environment)
+        return (done.stdout + done.stderr).decode()
+
+    return outcome
 
 
 @pytest.mark.parametrize(
@@ -118,7 +133,7 @@ def outcome(program: str, directory: Path, *, ours: bool) -> str:
         """,
     ],
 )
-def test_same_as_the_real_one(tmp_path: Path, program: str) -> None:
+def test_same_as_the_real_one(outcome: Outcome, tmp_path: Path, program: str) -> None:
     """Results, exceptions and side effects are those of CPython's subprocess."""
     outcomes = []
     for ours in (False, True):
@@ -128,7 +143,7 @@ def test_same_as_the_real_one(tmp_path: Path, program: str) -> None:
     assert outcomes[1] == outcomes[0]
 
 
-def test_timeouts_end_what_never_gives_way(tmp_path: Path) -> None:
+def test_timeouts_end_what_never_gives_way(outcome: Outcome, tmp_path: Path) -> None:
     """A loop of the shell and a Python script are ended by a timeout, and what follows runs."""
     program = """
     for command in (['sh', '-c', 'while :; do :; done'], ['python3', '-c', 'while True: pass']):
@@ -141,7 +156,7 @@ def test_timeouts_end_what_never_gives_way(tmp_path: Path) -> None:
     assert outcome(program, tmp_path, ours=True) == "expired 0.3\nexpired 0.3\nb'on\\n' time\n"
 
 
-def test_sleeps_run_side_by_side(tmp_path: Path) -> None:
+def test_sleeps_run_side_by_side(outcome: Outcome, tmp_path: Path) -> None:
     """Commands that sleep do so at the same time: each sleeps until the last one has started."""
     program = """
     script = 'touch $0; until [ -e 5 ]; do sleep 0.05; done'
@@ -151,7 +166,7 @@ def test_sleeps_run_side_by_side(tmp_path: Path) -> None:
     assert outcome(program, tmp_path, ours=True) == "[0, 0, 0, 0, 0, 0]\n"
 
 
-def test_a_conversation_is_refused(tmp_path: Path) -> None:
+def test_a_conversation_is_refused(outcome: Outcome, tmp_path: Path) -> None:
     """A command that wants more input than there is, while its stdin is open, is an error that says so."""
     program = """
     p = Popen(['cat'], stdin=PIPE, stdout=PIPE)
@@ -161,6 +176,6 @@ def test_a_conversation_is_refused(tmp_path: Path) -> None:
     assert "close stdin before reading" in outcome(program, tmp_path, ours=True)
 
 
-def test_preexec_fn_is_refused(tmp_path: Path) -> None:
+def test_preexec_fn_is_refused(outcome: Outcome, tmp_path: Path) -> None:
     """There is no child in which it could run."""
     assert "preexec_fn" in outcome("show(lambda: run(['ls'], preexec_fn=print))", tmp_path, ours=True)

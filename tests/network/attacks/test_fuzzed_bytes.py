@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 
+from example_counts import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from recording_server import OK, RecordingServer
@@ -28,7 +29,7 @@ parts = st.one_of(
 )  # fmt: skip
 messages = st.lists(parts, min_size=1, max_size=12)
 bounded = settings(
-    max_examples=60,
+    max_examples=examples(60),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from example_counts import examples
 from harness import NativeProcess, ours, real
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -391,7 +392,7 @@ _NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(_NUMBERS, min_size=1, max_size=8), st.sampled_from(["%.6g", "%.3f", "%d", "%e", "%.10g"]))
 def test_numbers_are_printed_as_gawk_prints_them(numbers: list[float], template: str) -> None:
     """Numbers become the same text in print, in concatenations and through formats."""
@@ -409,7 +410,7 @@ _OPERATORS = st.sampled_from(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(_OPERANDS, _OPERATORS), min_size=1, max_size=5), _OPERANDS)
 def test_expressions_are_what_gawk_makes_of_them(parts: list[tuple[str, str]], last: str) -> None:
     """Precedence, conversions and comparisons of generated expressions are gawk's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from example_counts import examples
 from harness import ours, real, same
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -60,7 +61,9 @@ ending = st.sampled_from(["", "a", "end\n"])
 
 
 @given(lines, ending, lines, ending, st.sampled_from([[], ["-u"], ["-c"], ["-U0"]]))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_patch_law(
     tmp_path: Path, old: list[str], old_end: str, new: list[str], new_end: str, options: list[str]
 ) -> None:

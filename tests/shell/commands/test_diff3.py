@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from example_counts import examples
 from harness import same
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ def edited(edits: list[str]) -> str:
 
 
 @given(EDITS, EDITS, st.sampled_from(["", "-m", "-e", "-E", "-A", "-x", "-X", "-3", "-mE", "-mX", "-m3"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_diff3_merges_as_the_real_command_does(mine: list[str], yours: list[str], option: str) -> None:
     """Whatever two files made of a third, diff3 shows it, merges it or writes the script of the real one."""
     with tempfile.TemporaryDirectory() as directory:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from example_counts import examples
 from harness import real
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -150,7 +151,7 @@ _EXPRESSIONS = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(_EXPRESSIONS, st.text("abc ", max_size=10))
 def test_generated_expressions_find_what_grep_finds(pattern: str, text: str) -> None:
     """The lines and the first match are those of GNU grep."""

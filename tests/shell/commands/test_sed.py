@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from example_counts import examples
 from harness import NativeProcess, ours, real
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -325,7 +326,7 @@ _ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", "\\(a\\)", "\\(ab\\)", 
 _SUFFIXES = st.sampled_from(["", "", "*", "\\+", "\\?", "\\{1,2\\}"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(st.tuples(_ATOMS, _SUFFIXES), min_size=1, max_size=4),
     st.sampled_from(["", "g", "2", "2g"]),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from example_counts import examples
 from harness import ours
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -102,7 +103,7 @@ def _as_strings(value: object) -> object:
     return "" if value is None else value
 
 
-@settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(400), suppress_health_check=[HealthCheck.too_slow])
 @given(_FRAGMENTS)
 def test_documents_have_the_structure_that_pyyaml_gives(text: str) -> None:
     """A string is read as PyYAML reads it, and refused where PyYAML refuses it."""
@@ -189,7 +190,7 @@ def _events(parse: Callable[[], Iterable[Any]]) -> list[tuple[str, ...]]:
     return found
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.sampled_from(_ATOMS), max_size=25).map("".join))
 def test_events_are_those_of_pyyaml(text: str) -> None:
     """Whatever the text, the events, their places and the error are those of PyYAML's own scanner."""

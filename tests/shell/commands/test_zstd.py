@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from example_counts import examples
 from harness import ours
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,7 +70,7 @@ PIECES = st.one_of(
 
 @needs_zstd
 @given(st.lists(PIECES, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_content_is_restored_by_both_decoders(pieces: list[bytes]) -> None:
     """What ours compresses, the real zstd restores, and so does ours."""
     content = b"".join(pieces)
@@ -93,7 +94,7 @@ def test_repetitions_reach_back_into_the_block_before() -> None:
 
 
 @given(st.lists(st.binary(max_size=100)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_what_is_written_is_read_again(pieces: list[bytes]) -> None:
     """Data compressed in any pieces comes back."""
     compressor = ZstdCompressor()
@@ -103,7 +104,7 @@ def test_what_is_written_is_read_again(pieces: list[bytes]) -> None:
 
 @needs_zstd
 @given(st.integers(0, 2000), st.integers(1, 255))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_damaged_frames_are_refused(place: int, change: int) -> None:
     """A changed byte gives an error, or still what was compressed, never other data."""
     packed = bytearray(subprocess.run(["zstd", "-c"], input=TEXT, capture_output=True, check=True).stdout)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from example_counts import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from waiting import wait
@@ -49,7 +50,7 @@ values = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(values)
 def test_values_arrive_as_they_are(arguments: dict[str, Any]) -> None:
     """Two real parsers of options find in the arguments of a process exactly the values that were given."""

@@ -185,7 +185,7 @@ class OffsetClock(SystemClock):
 class JournaledClock:
     """A clock whose readings go through `outcome(kind, read)`; see `planaria.executors.journal`.
 
-    A copy, which is that of another session, is one of the clock behind it.
+    A copy, which is that of another session, has a copy of the clock behind it.
     """
 
     __slots__ = ("_inner", "_outcome")
@@ -194,8 +194,8 @@ class JournaledClock:
         self._inner = inner
         self._outcome = outcome
 
-    def __copy__(self) -> Clock:
-        return copy(self._inner)
+    def __copy__(self) -> JournaledClock:
+        return JournaledClock(copy(self._inner), self._outcome)
 
     def realtime(self) -> int:
         return self._outcome("realtime", self._inner.realtime)

@@ -84,7 +84,7 @@ class SeededRandom:
 class JournaledRandom:
     """A source whose bytes go through `outcome(kind, take)`; see `planaria.executors.journal`.
 
-    A copy, which is that of another session, is one of the source behind it.
+    A copy, which is that of another session, has a copy of the source behind it.
     """
 
     __slots__ = ("_inner", "_outcome")
@@ -93,8 +93,8 @@ class JournaledRandom:
         self._inner = inner
         self._outcome = outcome
 
-    def __copy__(self) -> RandomSource:
-        return copy(self._inner)
+    def __copy__(self) -> JournaledRandom:
+        return JournaledRandom(copy(self._inner), self._outcome)
 
     def fill(self, view: memoryview) -> None:
         view[:] = self._outcome("random", lambda: take(self._inner, len(view)))

@@ -41,8 +41,11 @@ class Replay(Playback):
     def evaluate(self, code: str) -> Result:
         """What code gives here, in a copy that is discarded: variables, calls of functions, anything.
 
-        In an execution that waits, see `session()`: only one execution at a time is under way in a session.
+        At a line (see `until`) it is an expression, and has the names of the function that the line is in. In
+        an execution that waits, see `session()`: only one execution at a time is under way in a session.
         """
+        if self.line is not None:
+            return self.evaluate_at_line(code)
         state = self._engine.state(shared=True)
         state = SessionState(state.kernel, state.count, state.pending)
         session = Session._around(self._engine.copy(state, reseed=False))
