@@ -85,9 +85,10 @@ $(ENGINE)/ready-for-tests: pyproject.toml
 
 # The adapters for frameworks, with the suites that those bring along; in environments of their own.
 FRAMEWORKS := tests/integrations/frameworks
-SERVERS := test_server_schema.py test_server_e2b_javascript.py
 # What needs JupyterLab, its tools and widgets; the browser is Debian's chromium.
 NOTEBOOKS := test_notebook_tools.py test_widgets.py test_session_widget.py test_browser.py
+# What needs Schemathesis, and E2B's JavaScript SDK.
+SERVERS := test_server_schema.py test_server_e2b_javascript.py
 
 # The conformance suite and the Inspector of MCP's authors, by npm.
 MCP_SUITES := tests/integrations/mcp_suites

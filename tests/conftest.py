@@ -12,7 +12,6 @@ from typing import Any
 import hypothesis
 import pytest
 from example_counts import ORDINARY
-from object_server import ObjectServer
 from redis_server import RedisServer
 
 # Before planaria is imported: a test run must not start a compilation that outlives it.
@@ -88,6 +87,8 @@ def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def object_server() -> Iterator[ObjectServer]:
     """An S3 of our own on a free port."""
+    from object_server import ObjectServer
+
     server = ObjectServer()
     yield server
     server.stop()
