@@ -7,12 +7,15 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
 from example_counts import ORDINARY
 from redis_server import RedisServer
+
+if TYPE_CHECKING:
+    from object_server import ObjectServer
 
 # Before planaria is imported: a test run must not start a compilation that outlives it.
 os.environ["PLANARIA_BACKGROUND_COMPILE"] = "0"

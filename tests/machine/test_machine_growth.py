@@ -60,6 +60,7 @@ class Memories:
         start = _FIRST + page % (pages - _FIRST)
         size = min(count, pages - start) * PAGE_BYTES
         self.machine.memory.write(start * PAGE_BYTES, bytes([value]) * size)
+        self.machine.linear.private.is_looked_at = False  # as after a call of the guest with page faults
         self.current._at_rest = None
 
     def capture(self, *, shared: bool) -> None:
@@ -147,7 +148,7 @@ def test_growth_is_freed() -> None:
 
     session = planaria.Session()
     session.execute("x = 1")
-    grows: Any = session._engine.executor._running()._growth  # type: ignore[attr-defined]
+    grows: Any = session._engine.executor._running().linear._growth  # type: ignore[attr-defined]
     descriptor, offset = os.dup(grows._region.descriptor), grows._region.offset
     del grows
     session.execute("big = bytearray(40 << 20)\nfor i in range(0, len(big), 4096): big[i] = 1")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from planaria.machine import moved_mappings, private_pages
 from planaria.machine.memory import PAGE_BYTES, MemoryFile, anonymous_file, map_file
 from planaria.machine.private_pages import STACK_BASE, PrivatePages
+from planaria.machine.write_protection import FAULTS, thread_usage
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
 
@@ -67,9 +68,10 @@ class _Memory:
                 at = STACK_BASE + page * PAGE_BYTES
                 size = min(at + count * PAGE_BYTES, self.end) - at
                 if size > 0:
-                    self.private.before_call()
+                    faults = thread_usage()[FAULTS]
                     self.map[at : at + size] = bytes([value]) * size
-                    self.private.after_call()
+                    if thread_usage()[FAULTS] != faults:
+                        self.private.is_looked_at = False
             case "look at", page, count:
                 assert self.map[STACK_BASE + page * PAGE_BYTES :][: count * PAGE_BYTES]
             case ("read",):

@@ -48,49 +48,37 @@ class LinearMemory:
     def __init__(self, store: wasmtime.Store, memory: wasmtime.Memory) -> None:
         _memories[id(self)] = None
         self._store = store
-        self._memory = memory
+        self.exported = memory
         #: The address of its first byte.
         self.base = memory_base(store, memory)
         #: The memory as the host uses it while the guest runs.
         self.view = GuestMemory(partial(_view_of, store, memory, self.base))
         #: What it began from; None before `load`.
         self.image: MemoryFile | None = None
-        self._size: int | None = None
+        self.known_size: int | None = None
+        """Its size in bytes; None while the guest runs, or before it was asked for."""
         #: How many mappings of layers it has at most, and whether that is all of its layers.
         self._mappings = Mapped(0, True)
         #: What it grows by, if that can be part of a state without being copied.
         self._growth: Growth | None = None
-        #: What of the rest differs from the image.
-        self._private = PrivatePages(self.base)
-        #: The thread on which the guest runs.
-        self._thread: int | None = None
-
-    # Around each call of the guest, on the thread that makes it.
-
-    def before_call(self) -> None:
-        """The guest is going to run."""
-        self._thread = threading.get_ident()
-        self._size = None
-        self._private.before_call()
-
-    def after_call(self) -> None:
-        """The guest has run."""
-        self._private.after_call()
-        self._thread = None
+        self.private = PrivatePages(self.base)
+        """What of the rest differs from the image."""
+        self.user: int | None = None
+        """The thread on which the guest runs."""
 
     @property
     def size(self) -> int:
         """How large it is now, in bytes."""
-        if self._thread is not None:
-            return memory_size(self._store, self._memory)
-        if self._size is None:
-            self._size = memory_size(self._store, self._memory)
-        return self._size
+        if self.user is not None:
+            return memory_size(self._store, self.exported)
+        if self.known_size is None:
+            self.known_size = memory_size(self._store, self.exported)
+        return self.known_size
 
     @property
     def copied(self) -> int:
         """The bytes of pages that were copied for states so far."""
-        return self._private.copied
+        return self.private.copied
 
     def load(self, image: MemoryFile, size: int, pages: ChangedPages) -> None:
         """Become what `image` with `pages` written over it is, `size` bytes in all.
@@ -102,7 +90,7 @@ class LinearMemory:
             raise SessionError(f"a state of {size >> 20} MiB does not fit the memory limit of this session")
         self._count_mappings(image.map_over(self.base))
         self.image = image
-        self._private.forget()
+        self.private.forget()
         self._reserve_growth(image.size)
         write_pages(self.base, pages)
         self.view.refresh()
@@ -124,13 +112,13 @@ class LinearMemory:
         assert self.image is not None
         private, grown = self._parts()
         end = private[1]
-        self._private.find(end, self.image)
+        self.private.find(end, self.image)
         above: ChangedPages = {}
         below = pages
         if pages and max(pages) >= end:
             above = {at: page for at, page in pages.items() if at >= end}
             below = {at: page for at, page in pages.items() if at < end}
-        self._private.go_back(below, self.image)
+        self.private.go_back(below, self.image)
         discard(self.base, without(grown, spans_of(above)))
         write_pages(self.base, above)
 
@@ -141,9 +129,9 @@ class LinearMemory:
 
     def grow(self, missing: int) -> int:
         """Make it so many bytes larger; negative when it may not grow so far."""
-        self._size = None
+        self.known_size = None
         try:
-            return self._memory.grow(self._store, -(-missing // WASM_PAGE_BYTES))
+            return self.exported.grow(self._store, -(-missing // WASM_PAGE_BYTES))
         except wasmtime.WasmtimeError:
             return -1
 
@@ -157,20 +145,20 @@ class LinearMemory:
         image, growth, size = self.image, self._growth, self.size
         assert image is not None
         private, grown = self._parts()
-        self._private.find(private[1], image)
-        changed = self._private.bytes_up_to(most)
+        self.private.find(private[1], image)
+        changed = self.private.bytes_up_to(most)
         if growth is not None and grown and length(grown) > min(_MOST_GROWN, most - changed):
             self.image = image = growth.freeze(size, image)
             self._count_mappings(Mapped(1, True), added=True)
             grown = []
         if changed > most:
-            spans = self._private.spans()
-            self._private.forget()
+            spans = self.private.spans()
+            self.private.forget()
             self.image = image = MemoryFile.layer(self.base, size, spans, image)
             self._count_mappings(image.map_own_over(self.base), added=True)
             pages: ChangedPages = {}
         else:
-            pages = self._private.read(known)
+            pages = self.private.read(known)
         if grown:
             pages = pages | read_pages(self.base, grown, known)
         if growth is None:  # the process was forked
@@ -193,7 +181,7 @@ class LinearMemory:
 
     def detach_growth(self) -> None:
         """Before a fork of the process. Where another thread is in the guest, it is lost in the child."""
-        if self._thread not in (None, threading.get_ident()):
+        if self.user not in (None, threading.get_ident()):
             return
         if self._growth is not None:
             assert self.image is not None

@@ -33,6 +33,7 @@ from planaria.machine.memory import (
 from planaria.machine.private_pages import STACK_BASE
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
+from planaria.machine.write_protection import FAULTS, thread_usage
 from planaria.once import once
 from planaria.runtime.native import (
     RawFunction,
@@ -41,6 +42,7 @@ from planaria.runtime.native import (
     engine,
     export,
     increment_epochs,
+    memory_size,
     set_epoch_callback,
 )
 
@@ -165,7 +167,8 @@ class Machine:
     @property
     def memory_bytes(self) -> int:
         """The present size of the linear memory."""
-        return self.linear.size
+        known = self.linear.known_size
+        return self.linear.size if known is None else known
 
     def can_go_back(self, image: MemoryFile, size: int) -> bool:
         """Whether `LinearMemory.go_back` can make the memory one of `size` bytes that began from `image`."""
@@ -233,6 +236,7 @@ class Machine:
         self.failure = None
         self._forget_calls()
         self._cpu_clock = None
+        linear, pages = self.linear, self.linear.private
 
         def run() -> Result:
             outer, current.machine = current.machine, self
@@ -247,11 +251,14 @@ class Machine:
             fuel = _UNLIMITED if guard.fuel is None else guard.fuel
             if self._is_metered:
                 self._store.set_fuel(fuel)
-            self.linear.before_call()
+            linear.user, linear.known_size = self._thread, None
+            is_looked_at, faults = pages.is_looked_at, thread_usage()[FAULTS]
             try:
                 return function()
             finally:
-                self.linear.after_call()
+                if is_looked_at and thread_usage()[FAULTS] != faults:
+                    pages.is_looked_at = False
+                linear.user, linear.known_size = None, memory_size(self._store, linear.exported)
                 if self._is_metered:
                     self.fuel_used = fuel - self._store.get_fuel()
                 self._running = False

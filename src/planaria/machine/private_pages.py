@@ -28,7 +28,7 @@ from planaria.machine.changes import (
     write_pages,
 )
 from planaria.machine.memory import PAGE_BYTES, MemoryFile, Span, length, united, without
-from planaria.machine.write_protection import page_faults, protect, see_written, take_written, unprotect
+from planaria.machine.write_protection import protect, see_written, take_written, unprotect
 
 __all__ = ["STACK_BASE", "PrivatePages"]
 
@@ -64,39 +64,27 @@ class PrivatePages:
 
     __slots__ = (
         "_base",
-        "_faults",
         "_found",
-        "_is_looked_at",
         "_parts",
         "_read",
         "_usual",
         "_vain",
         "_views",
         "copied",
+        "is_looked_at",
     )
 
     def __init__(self, base: int) -> None:
         self._base = base
-        #: Whether no page of the protected parts but the open ones was written to since the last look.
-        self._is_looked_at = False
+        self.is_looked_at = False
+        """Whether no page of the protected parts but the open ones was written to since the last look. Who
+        runs the guest sets it to False when the thread had page faults meanwhile.
+        """
         self._parts: list[_Part] = []
         #: The bytes that were copied so far.
         self.copied = 0
-        self._faults = 0
         self._views = PageViews(base, [])
         self.forget()
-
-    # Around each call of the guest, on the thread that makes it.
-
-    def before_call(self) -> None:
-        """The guest is going to run."""
-        if self._is_looked_at:
-            self._faults = page_faults()
-
-    def after_call(self) -> None:
-        """The guest has run."""
-        if self._is_looked_at and page_faults() != self._faults:
-            self._is_looked_at = False
 
     def forget(self) -> None:
         """Something is going to be mapped over the memory, or was."""
@@ -104,7 +92,7 @@ class PrivatePages:
         self._read: ChangedPages | None = None
         #: What `find` has found and neither `read` nor `go_back` has taken.
         self._found: tuple[ChangedPages | None, list[Span]] | None = None
-        self._is_looked_at = False
+        self.is_looked_at = False
         #: How many open pages were read in vain since all were protected, beyond those of the first time:
         #: what every execution writes to is better left open, also if it ends with the same contents.
         self._vain = 0
@@ -125,7 +113,7 @@ class PrivatePages:
             if not part.is_protected:
                 unread = unread + self._look(part, image)
                 continue
-            if not self._is_looked_at:
+            if not self.is_looked_at:
                 written = see_written(self._base, max(part.start, _OLD_FRAMES[1]), part.end)
                 if written is None:  # something was mapped there
                     self.forget()
@@ -134,7 +122,7 @@ class PrivatePages:
                 if not part.start:
                     revert(self._base, [_OLD_FRAMES], image)
             unread = unread + part.opened if unread else part.opened
-        self._is_looked_at = True
+        self.is_looked_at = True
         self._found = before, unread
         return None
 
@@ -146,7 +134,7 @@ class PrivatePages:
         known = parts[-1].end if parts else 0
         if known > end:
             parts[-1].end = end
-            self._is_looked_at = False
+            self.is_looked_at = False
         elif known < end:
             last = parts[-1] if parts else None
             if last is None or last.is_protected or min(end - known, known - last.start) > _SMALL_PART:
@@ -220,7 +208,7 @@ class PrivatePages:
         for part in self._parts:
             if part.is_protected and part.opened:
                 if take_written(self._base, max(part.start, _OLD_FRAMES[1]), part.end) is None:
-                    self._is_looked_at = False  # the next look finds out
+                    self.is_looked_at = False  # the next look finds out
                 part.opened = []
 
     def go_back(self, pages: ChangedPages, image: MemoryFile) -> None:
@@ -235,7 +223,7 @@ class PrivatePages:
         revert(self._base, spans_of(stale - pages.keys()), image)
         write_pages(self._base, {at: pages[at] for at in stale & pages.keys()})
         self._read = pages
-        self._is_looked_at = False
+        self.is_looked_at = False
 
     def _take_found(self) -> tuple[ChangedPages | None, list[Span]]:
         assert self._found is not None

@@ -14,13 +14,15 @@ import mmap
 import os
 import platform
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final
 
 from planaria.fork import in_forked_child
 from planaria.machine.memory import PAGE_BYTES, Span, anonymous_file
 from planaria.machine.pagemap import protect_all, written_spans
 
-__all__ = ["page_faults", "protect", "see_written", "take_written", "unprotect"]
+__all__ = ["FAULTS", "protect", "see_written", "take_written", "thread_usage", "unprotect"]
 
 _SYSTEM_CALLS: Final = {"x86_64": 323, "aarch64": 282}
 _USER_MODE_ONLY: Final = 1  # so that no privilege is needed; asynchronous faults are not limited by it
@@ -41,6 +43,17 @@ class _Protection:
 
     #: None before that; -1 where the system does not have it.
     descriptor: int | None = None
+
+
+#: What tells page faults apart in the use of resources by a thread: ru_minflt and ru_majflt.
+FAULTS: Final = slice(6, 8)
+#: `thread_usage()[FAULTS]` are the page faults of this thread so far; the first write to a protected page is
+#: one. Without a function of Python, since it is called around every call of the guest.
+thread_usage: Callable[[], Sequence[float]] = partial(tuple)  # nothing is protected where none are counted
+if sys.platform.startswith("linux"):
+    import resource
+
+    thread_usage = partial(resource.getrusage, resource.RUSAGE_THREAD)
 
 
 @in_forked_child("runtime")
@@ -89,29 +102,14 @@ def _works(descriptor: int) -> bool:
         probe[0] = 1
         if not _protect(descriptor, address, 0, size):
             return False
-        faults = page_faults()
+        faults = thread_usage()[FAULTS]
         probe[2 * PAGE_BYTES] = 1
-        faults = page_faults() - faults
+        is_counted = thread_usage()[FAULTS] != faults
         found = probe[4 * PAGE_BYTES], _written(address, 0, size), _written(address, 0, size)
-        return faults > 0 and found == (0, [(2 * PAGE_BYTES, 3 * PAGE_BYTES)], [])
+        return is_counted and found == (0, [(2 * PAGE_BYTES, 3 * PAGE_BYTES)], [])
     finally:
         del anchor
         probe.close()
-
-
-if sys.platform.startswith("linux"):
-    import resource
-
-    def page_faults() -> int:
-        """The page faults of this thread so far; the first write to a protected page is one."""
-        usage = resource.getrusage(resource.RUSAGE_THREAD)
-        return usage.ru_minflt + usage.ru_majflt
-
-else:  # pragma: no cover - nothing is protected there
-
-    def page_faults() -> int:
-        """The page faults of this thread so far, which this system does not count."""
-        return 0
 
 
 # All are given a span of the memory at `base` as offsets, and answer in such.
