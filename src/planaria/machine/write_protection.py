@@ -45,7 +45,7 @@ class _Protection:
     descriptor: int | None = None
 
 
-#: What tells page faults apart in the use of resources by a thread: ru_minflt and ru_majflt.
+#: The page faults in the use of resources by a thread: ru_minflt and ru_majflt.
 FAULTS: Final = slice(6, 8)
 #: `thread_usage()[FAULTS]` are the page faults of this thread so far; the first write to a protected page is
 #: one. Without a function of Python, since it is called around every call of the guest.
