@@ -246,7 +246,7 @@ class WasmExecutor(Executor):
             self.files,
             clock=time.time_ns if self._clock is None else self._clock.realtime,
             random=partial(take, wasi.random),
-            output=wasi.output,
+            output=weak_method(wasi.output),
             descriptors=wasi.table.paths,
         )
 

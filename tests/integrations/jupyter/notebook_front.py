@@ -10,6 +10,19 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from jupyter_client.manager import KernelManager, start_new_kernel
 
 PATIENCE = 300
+#: How often a kernel is started whose ports other processes have taken since they were chosen for it.
+_ATTEMPTS = 5
+
+
+def start_kernel(name: str) -> tuple[KernelManager, BlockingKernelClient]:
+    """A kernel of that name, and a client for it."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            return start_new_kernel(kernel_name=name, startup_timeout=PATIENCE)
+        except RuntimeError as error:
+            if "died" not in str(error) or attempt == _ATTEMPTS - 1:
+                raise
+    raise AssertionError
 
 
 class Front:
@@ -68,7 +81,7 @@ class Front:
     @contextmanager
     def opened(cls, kernel: str) -> Iterator[Front]:
         """A kernel of that name, and a front end for it."""
-        manager, client = start_new_kernel(kernel_name=kernel, startup_timeout=PATIENCE)
+        manager, client = start_kernel(kernel)
         try:
             yield cls(manager, client)
         finally:

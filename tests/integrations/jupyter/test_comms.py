@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from jupyter_client.blocking.client import BlockingKernelClient
-from jupyter_client.manager import start_new_kernel
+from notebook_front import start_kernel
 
 pytestmark = pytest.mark.slow
 
@@ -15,7 +15,7 @@ PATIENCE = 300
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[BlockingKernelClient]:
-    manager, client = start_new_kernel(kernel_name="planaria-tests", startup_timeout=PATIENCE)
+    manager, client = start_kernel("planaria-tests")
     yield client
     client.stop_channels()
     manager.shutdown_kernel()

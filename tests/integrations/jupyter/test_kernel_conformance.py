@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from notebook_front import start_kernel
 
 pytestmark = pytest.mark.slow
 
@@ -13,6 +14,10 @@ jupyter_kernel_test = pytest.importorskip(
 
 class TestPlanaria(jupyter_kernel_test.KernelTests):  # type: ignore[misc,name-defined]
     """All of `jupyter_kernel_test`, with the samples of its own test of ipykernel."""
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.km, cls.kc = start_kernel(cls.kernel_name)
 
     kernel_name = "planaria-tests"
     language_name = "python"

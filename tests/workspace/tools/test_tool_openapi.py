@@ -322,8 +322,8 @@ def test_private_server(
     """A document at a public address cannot send requests to a private one, by number or by name."""
     server.document = {**DOCUMENT, "servers": [{"url": place}]}
     resolver = Resolver()
-    # To connect, for the server that the document names, and for the host of the document again.
-    resolver.answers = [["127.0.0.1"], *answers, ["93.184.216.34"]]
+    # To connect, for the host of the document again, and for the server that the document names.
+    resolver.answers = [["127.0.0.1"], ["93.184.216.34"], *answers]
     monkeypatch.setattr(socket, "getaddrinfo", resolver.getaddrinfo)
     tool = define(f"http://api.test:{server.url.rpartition(':')[2]}/openapi")
     with pytest.raises(ToolCallError, match=r"the document names: .* is not a public address"):
