@@ -11,6 +11,8 @@ from recording_server import RecordingServer, Resolver
 import planaria
 from planaria import Network
 
+pytestmark = pytest.mark.slow
+
 PREPARE = r"""
 import http.client, socket, ssl, urllib.request
 def get(url, **headers):
