@@ -5,9 +5,6 @@ Redis is started when `redis-server` is installed.
 
 from __future__ import annotations
 
-import shutil
-import socket
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from measure import Row, Stopwatch, Task, main
+from redis_socket import redis_in
 
 _WARM = 10
 _FORKS = 32
@@ -28,24 +26,8 @@ def files() -> Iterator[str]:
 
 @contextmanager
 def redis() -> Iterator[str]:
-    program = shutil.which("redis-server")
-    if program is None:
-        raise RuntimeError("redis-server is not installed")
-    with tempfile.TemporaryDirectory() as directory:
-        place = f"{directory}/socket"
-        server = subprocess.Popen(
-            [program, "--port", "0", "--unixsocket", place, "--save", "", "--dir", directory]
-        )
-        try:
-            while True:
-                with socket.socket(socket.AF_UNIX) as connection:
-                    if connection.connect_ex(place) == 0:
-                        break
-                time.sleep(0.05)
-            yield f"unix://{place}?db=0"
-        finally:
-            server.terminate()
-            server.wait()
+    with tempfile.TemporaryDirectory() as directory, redis_in(directory) as url:
+        yield url
 
 
 def warm_step(watch: Stopwatch, repeats: int) -> None:

@@ -8,9 +8,7 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import Row, Stopwatch, Task, main
+from redis_socket import redis_in
 
 _WARM = 20
 _PARKED = 1000
@@ -78,23 +77,8 @@ def store_of(kind: str) -> Iterator[str]:
         if kind == "sqlite":
             yield f"sqlite:///{directory}/store.db"
             return
-        program = shutil.which("redis-server")
-        if program is None:
-            raise RuntimeError("redis-server is not installed")
-        place = f"{directory}/socket"
-        redis = subprocess.Popen(
-            [program, "--port", "0", "--unixsocket", place, "--save", "", "--dir", directory]
-        )
-        try:
-            while True:
-                with socket.socket(socket.AF_UNIX) as connection:
-                    if connection.connect_ex(place) == 0:
-                        break
-                time.sleep(0.05)
-            yield f"unix://{place}?db=0"
-        finally:
-            redis.terminate()
-            redis.wait()
+        with redis_in(directory) as url:
+            yield url
 
 
 def round_trip(*kind: str) -> Task:

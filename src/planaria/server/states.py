@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 from starlette.responses import PlainTextResponse, Response
@@ -38,6 +39,9 @@ from planaria.server.sessions import ServedSession
 from planaria.session.engine import SessionEngine
 from planaria.session.history import Past
 from planaria.snapshot.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from planaria.session._async.session import AsyncSession
 
 __all__ = [
     "change",
@@ -156,20 +160,22 @@ async def change(call: Call) -> SessionInfo:
     return await call.sessions.info(call.token, call.session)
 
 
-async def clear(call: Call) -> SessionInfo:
-    """Forget all variables."""
+async def _changed(call: Call, change: Callable[[AsyncSession], Awaitable[object]]) -> SessionInfo:
+    """Change a session and save it; what is known of it then."""
     async with call.sessions.using(call.token, call.session) as named:
-        await named.session.clear_state()
+        await change(named.session)
         await call.sessions.save(named)
     return await call.sessions.info(call.token, call.session)
+
+
+async def clear(call: Call) -> SessionInfo:
+    """Forget all variables."""
+    return await _changed(call, lambda session: session.clear_state())
 
 
 async def reset(call: Call) -> SessionInfo:
     """Start again with a new instance; files stay."""
-    async with call.sessions.using(call.token, call.session) as named:
-        await named.session.reset()
-        await call.sessions.save(named)
-    return await call.sessions.info(call.token, call.session)
+    return await _changed(call, lambda session: session.reset())
 
 
 async def query(call: Call) -> QueryAnswer:
@@ -204,25 +210,16 @@ async def checkpoint(call: Call) -> None:
 
 async def rewind(call: Call) -> SessionInfo:
     body: RewindRequest = call.body
-    async with call.sessions.using(call.token, call.session) as named:
-        await named.session.rewind(body.to)
-        await call.sessions.save(named)
-    return await call.sessions.info(call.token, call.session)
+    return await _changed(call, lambda session: session.rewind(body.to))
 
 
 async def undo(call: Call) -> SessionInfo:
     body: UndoRequest = call.body
-    async with call.sessions.using(call.token, call.session) as named:
-        await named.session.undo(body.n)
-        await call.sessions.save(named)
-    return await call.sessions.info(call.token, call.session)
+    return await _changed(call, lambda session: session.undo(body.n))
 
 
 async def redo(call: Call) -> SessionInfo:
-    async with call.sessions.using(call.token, call.session) as named:
-        await named.session.redo()
-        await call.sessions.save(named)
-    return await call.sessions.info(call.token, call.session)
+    return await _changed(call, lambda session: session.redo())
 
 
 async def restore(call: Call) -> SessionInfo:

@@ -121,9 +121,7 @@ class Bucket:
         with self._failures():
             try:
                 obstore.put(self._store, path, data, mode=mode)
-            except (AlreadyExistsError, PreconditionError):
-                raise Changed(path) from None
-            except FileNotFoundError:
+            except (AlreadyExistsError, PreconditionError, FileNotFoundError):
                 raise Changed(path) from None
 
     def listing(self, prefix: str) -> dict[str, Entry]:
