@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from planaria import Network, Secret
-from planaria.network.forward_proxy import parse_proxy, proxy_for
+from planaria.network.proxy_settings import parse_proxy, proxy_for
 
 PASSWORD = "p4ss:word"
 EXPECTED = "Basic " + base64.b64encode(f"me:{PASSWORD}".encode()).decode()

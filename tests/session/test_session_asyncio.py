@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -168,3 +169,29 @@ def test_calls_of_tasks_at_the_end_of_a_cell(new_session: Callable[..., Any]) ->
     assert session.execute(_LEAVES).callback_invocations == 1
     assert begun.wait(60)
     assert session.execute("await task").value == 1
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_answers_that_come_as_a_cell_ends(is_stopped: bool, new_session: Callable[..., Any]) -> None:
+    """A task that outlives its cell gets the answer to its host call also when that came as the cell ended."""
+
+    is_asked = threading.Event()
+
+    def note(x: int) -> int:
+        assert is_asked.wait(60)
+        return x
+
+    def read_line(prompt: str) -> str:
+        is_asked.set()
+        end = time.monotonic() + 60
+        while not session._engine.host_calls._arrived:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+        if is_stopped:
+            session.interrupt()
+        return "a line"
+
+    session = new_session(callbacks=[note], stdin=read_line)
+    begin = "import asyncio\ntask = asyncio.ensure_future(note(1))\nawait asyncio.sleep(0.001)\n"
+    assert session.run(f"{begin}input()").is_ok is not is_stopped
+    assert session.execute("await task", timeout=60).value == 1

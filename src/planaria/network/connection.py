@@ -25,9 +25,9 @@ from planaria.network.admission import Destination, judged, problem
 from planaria.network.answers import AnswerReader, failure_response
 from planaria.network.budget import Budget
 from planaria.network.byte_queue import ByteQueue
-from planaria.network.forward_proxy import ForwardProxy, proxy_for
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
+from planaria.network.proxy_settings import ForwardProxy, proxy_for
 from planaria.network.requests import Body, by_proxy, forwarded, wants_upgrade
 from planaria.network.rules import canonical_path
 from planaria.network.secrets import IssuedValues

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Final
 
-from planaria.network.forward_proxy import ENVIRONMENT, parse_proxy
 from planaria.network.hosts import Address, address_of, is_public
+from planaria.network.proxy_settings import ENVIRONMENT, parse_proxy
 from planaria.network.rules import SCHEMES, Rule, bare_path, canonical_path, parse_rule
 from planaria.network.secrets import Secret
 

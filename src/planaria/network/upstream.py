@@ -13,9 +13,10 @@ import anyio
 from anyio.abc import ByteStream, SocketAttribute
 from anyio.streams.tls import TLSStream
 
-from planaria.network.forward_proxy import ForwardProxy, tunnel
+from planaria.network.forward_proxy import tunnel
 from planaria.network.hosts import Address, address_of
 from planaria.network.policy import Network
+from planaria.network.proxy_settings import ForwardProxy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -90,6 +90,8 @@ class SessionEngine:
         self.execution: ExecutionState | None = None
         #: Calls that tasks which outlived their execution still wait for.
         self.pending: dict[int, HostCall] = {}
+        #: Those of them that wait for a decision, with the reason.
+        self.suspended: dict[int, str] = {}
         self.history = History.of(self.settings.bounds)
         self.host_calls.missing = {}
 
@@ -270,6 +272,7 @@ class SessionEngine:
         else:
             self.snapshots_for("rewind").restore(point.state.kernel)
         self.pending = {} if point is None else {call.id: call for call in point.state.pending}
+        self.suspended = {one: why for one, why in self.suspended.items() if one in self.pending}
         return point
 
     def recover_into(self, stop: Stop, most: int) -> dict[int, HostCall]:
@@ -302,6 +305,7 @@ class SessionEngine:
             self.network.close()
         self.count = state.count
         self.pending = {call.id: call for call in state.pending}
+        self.suspended = {one: why for one, why in self.suspended.items() if one in self.pending}
         self.execution = None
         if state.run is not None:
             self.execution = ExecutionState.restored(
@@ -332,6 +336,7 @@ class SessionEngine:
         )
         other.host_calls = self.host_calls.copy_for(other.executor)
         other.history = self.history.fork()
+        other.suspended = self.suspended
         if self.workspace is not None:
             other._link(self.workspace.linked_to(other.executor, other))
         if self.network is not None:

@@ -88,6 +88,7 @@ def begin(
         alarm=engine.host_calls.alarm,
         listeners=engine.settings.listeners if program is None else program,
         pending=engine.pending,
+        suspended=engine.suspended,
         virtual_time=engine.settings.deterministic is not None,
     )
     return execution
@@ -201,7 +202,7 @@ def _repeat_on_full_tier(engine: SessionEngine, execution: ExecutionState, neede
     if not execution.was_seen:
         execution.begin_again(engine.executor.tier, pending)
         return
-    execution.pending = pending
+    execution.forget_calls(pending)
     execution.stop.failure = SessionError(
         f"this execution reached an import of {needed}, for which the session had to go back to the "
         "state before it and move to the full runtime; it had called the host already, so it was not "
@@ -238,7 +239,7 @@ def _crash(engine: SessionEngine, execution: ExecutionState, stopped: Stopped) -
         if stopped.reason == "interrupt" and not execution.asked:
             stop.interruption = KeyboardInterrupt()
     stop.crash = stopped
-    execution.pending = engine.recover_into(stop, engine.count - 1)
+    execution.forget_calls(engine.recover_into(stop, engine.count - 1))
     execution.fail("Stopped", stopped.message, stopped.exit_code)
 
 
@@ -254,7 +255,9 @@ def abandon(engine: SessionEngine, execution: ExecutionState, error: BaseExcepti
 
 def _end(engine: SessionEngine, execution: ExecutionState) -> None:
     engine.execution = None
-    engine.pending = execution.pending
+    if execution.has_answers:
+        engine.host_calls.keep(execution.take_back_answers())
+    engine.pending, engine.suspended = execution.pending, execution.suspended
     execution.inside = False
     if engine.workspace is not None:
         engine.workspace.end_execution()

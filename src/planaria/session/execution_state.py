@@ -45,6 +45,7 @@ __all__ = ["Executing", "ExecutionState", "ExecutionStatus", "Stop", "StopState"
 ExecutionStatus = Literal["running", "waiting", "done", "failed"]
 
 _NOTHING: Final[Mapping[int, HostCall]] = {}
+_NO_REASONS: Final[Mapping[int, str]] = {}
 
 
 class StopState(StrEnum):
@@ -125,6 +126,7 @@ class ExecutionState:
         alarm: Alarm | None = None,
         listeners: Listeners | None = None,
         pending: Mapping[int, HostCall] = _NOTHING,
+        suspended: Mapping[int, str] = _NO_REASONS,
         virtual_time: bool = False,
     ) -> None:
         #: Whether timers are not waited for: they fire once no host call is open (see `skip_wait`).
@@ -149,7 +151,7 @@ class ExecutionState:
         #: Calls that wait for an answer; those of tasks of earlier executions come first.
         self.pending: dict[int, HostCall] = dict(pending)
         #: Calls whose callback raised Suspend, with its reason: they are answered later.
-        self.suspended: dict[int, str] = {}
+        self.suspended: dict[int, str] = dict(suspended)
         #: When to continue without an answer, a value of `time.monotonic()`.
         self.wake_at: float | None = None
         #: How many seconds that was from the report that said so.
@@ -163,9 +165,10 @@ class ExecutionState:
         self.asked = False
         self._first = command
         self._command: Command | None = command
-        self._answers: list[CallAnswer] = []
-        #: The answers of the last command.
-        self._sent: list[CallAnswer] = []
+        #: The answers for the next command, with their calls.
+        self._answers: list[tuple[HostCall, Ok | Raised]] = []
+        #: Those of the last command.
+        self._sent: list[tuple[HostCall, Ok | Raised]] = []
         self._listeners = listeners
         self._collector: Collector | None = None
 
@@ -214,7 +217,7 @@ class ExecutionState:
         self.wake_at = None
         if command is None:
             self._sent, self._answers = self._answers, []
-            return Resume(tuple(self._sent))
+            return Resume(tuple(CallAnswer(call.id, answer) for call, answer in self._sent))
         self._sent = []
         return command
 
@@ -241,11 +244,16 @@ class ExecutionState:
         if isinstance(self._first, RunCode):
             self._first = replace(self._first, tier=tier)
         self._command = self._first
-        self._answers.clear()
         if pending is not None:
-            self.pending = dict(pending)
+            self.forget_calls(pending)
             self._collector = None
             self.tool_calls.clear()
+
+    def forget_calls(self, pending: Mapping[int, HostCall]) -> None:
+        """The session went back to a state with these calls: answers to any others are void."""
+        self._answers.clear()
+        self.pending = dict(pending)
+        self.suspended = {one: why for one, why in self.suspended.items() if one in pending}
 
     def take(self, report: Done | Failed | Waiting) -> None:
         """Take the report of an entry. Calls that no task awaits any more are no longer pending."""
@@ -275,8 +283,7 @@ class ExecutionState:
 
     def answer(self, identifier: int, answer: Ok | Raised) -> None:
         """Answer a pending call. Raises KeyError when no such call is pending."""
-        del self.pending[identifier]
-        self._answers.append(CallAnswer(identifier, answer))
+        self._answers.append((self.pending.pop(identifier), answer))
 
     def refuse_answers(self, refuse: Callable[[object], Raised | None]) -> None:
         """The last command could not be sent: it will be sent again.
@@ -285,9 +292,17 @@ class ExecutionState:
         """
         if not self._sent:
             self.fail("MemoryError", "the source does not fit into the memory of this sandbox")
-        for one in self._sent:
-            objection = refuse(one.answer.value) if isinstance(one.answer, Ok) else None
-            self._answers.append(one if objection is None else CallAnswer(one.id, objection))
+        for call, answer in self._sent:
+            objection = refuse(answer.value) if isinstance(answer, Ok) else None
+            self._answers.append((call, objection or answer))
+
+    def take_back_answers(self) -> list[tuple[HostCall, Ok | Raised]]:
+        """The answers that came too late for it: the tasks that await them outlive it, and their calls are
+        pending again.
+        """
+        late, self._answers = self._answers, []
+        self.pending.update((call.id, call) for call, _ in late)
+        return late
 
     # -- being stopped -------------------------------------------------------------------------------------
 

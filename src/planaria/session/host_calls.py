@@ -6,7 +6,7 @@ import contextvars
 import inspect
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -302,6 +302,13 @@ class HostCalls:
         jobs = [job.returned() for job in self._pool.unfinished()]
         made: list[Future[object]] = [turned, *self._returning, *jobs]  # type: ignore[list-item]  # only waited for
         wait(made, seconds)
+
+    def keep(self, answers: Iterable[tuple[HostCall, Ok | Raised]]) -> None:
+        """Keep answers that came as their execution ended, for the next one."""
+        for call, answer in answers:
+            kept: Future[Answer] = Future()
+            kept.set_result(answer)
+            self._expect(call, kept)
 
     def drop_answers(self) -> None:
         """Cancel the answers on their way: no task waits for them any more."""

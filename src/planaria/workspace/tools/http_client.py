@@ -16,8 +16,8 @@ import httpcore
 import httpx
 
 from planaria.errors import ToolCallError, ToolTimeout
-from planaria.network.forward_proxy import ENVIRONMENT
 from planaria.network.policy import Network
+from planaria.network.proxy_settings import ENVIRONMENT
 from planaria.version import __version__
 from planaria.workspace.tools.http_requests import HttpRequest
 from planaria.workspace.tools.http_transport import ANYWHERE, PUBLIC, NotPublicError, is_private, use_policy

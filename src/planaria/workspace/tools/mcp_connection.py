@@ -15,7 +15,7 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from planaria.network.forward_proxy import ENVIRONMENT
+from planaria.network.proxy_settings import ENVIRONMENT
 from planaria.workspace.tools.http_transport import ANYWHERE, use_policy
 
 __all__ = ["HttpTarget", "ProcessTarget", "TooLarge", "http_transport"]
