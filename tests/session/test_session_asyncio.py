@@ -191,7 +191,10 @@ def test_answers_that_come_as_a_cell_ends(is_stopped: bool, new_session: Callabl
             session.interrupt()
         return "a line"
 
-    session = new_session(callbacks=[note], stdin=read_line)
-    begin = "import asyncio\ntask = asyncio.ensure_future(note(1))\nawait asyncio.sleep(0.001)\n"
-    assert session.run(f"{begin}input()").is_ok is not is_stopped
+    def begin() -> None:
+        pass
+
+    session = new_session(callbacks=[note, begin], stdin=read_line)
+    source = "import asyncio\ntask = asyncio.ensure_future(note(1))\nawait begin()\ninput()"
+    assert session.run(source).is_ok is not is_stopped
     assert session.execute("await task", timeout=60).value == 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,7 +12,7 @@ from functools import partial
 from typing import Any, Final
 from weakref import WeakMethod
 
-from planaria.errors import ProtocolError, SessionError
+from planaria.errors import SessionError
 from planaria.executors.executor import (
     Entered,
     Executor,
@@ -37,10 +35,10 @@ from planaria.executors.messages import (
     RunCode,
     RunScript,
 )
+from planaria.executors.system_changes import changed
 from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.files.layout import SITE, connect
-from planaria.files.mount import MountFileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.changes import ChangedPages
 from planaria.machine.exhaustion import host_resources
@@ -49,7 +47,6 @@ from planaria.machine.imports import weak_method
 from planaria.machine.machine import Machine
 from planaria.machine.memory import PAGE_BYTES, MemoryFile, has_mappings_left
 from planaria.machine.recipe import SETTINGS
-from planaria.machine.wasi.abi import Errno, errno_of
 from planaria.machine.wasi.clock import JournaledClock, SystemClock, VirtualClock
 from planaria.machine.wasi.held_output import checked_state
 from planaria.machine.wasi.process import ProcessExit
@@ -534,60 +531,15 @@ class WasmExecutor(Executor):
             return _EMPTY
         match kind, self._endpoint.decode(request[1:]):
             case Request.FILES, tuple(change):
-                return encode(self._change(change))
+                self._tables = None
+                # What a timer interrupts could not be repeated.
+                is_repeatable = self._journal is not None or isinstance(self._clock, VirtualClock)
+                return encode(changed(self._running(), self._files, change, may_interrupt=not is_repeatable))
             case Request.TIER, list(modules):
                 if self._tier is Tier.FULL:
                     return _EMPTY
                 raise TierNeeded([str(name) for name in modules])
         raise unknown_request(request)
-
-    def _change(self, request: tuple[object, ...]) -> tuple[object, ...]:
-        """What WASI has no functions for: permission bits, and other numbers for descriptors."""
-        wasi = self._running().wasi
-        self._tables = None
-        try:
-            match request:
-                case "chmod", bytes(path), int(mode), bool(follow):
-                    wasi.chmod(path, mode, follow=follow)
-                case "fchmod", int(descriptor), int(mode):
-                    wasi.fchmod(descriptor, mode)
-                case "dup", int(descriptor), (int() | None) as to:
-                    return ("ok", wasi.dup(descriptor, to))
-                case "usage", int(device):
-                    return ("ok", self._usage(device))
-                case "timer", *setting:
-                    return ("ok", self._timer(*setting))
-                case "umask", int(mask):
-                    wasi.umask = mask & 0o777
-                case "bounds", (int() | None) as size, (int() | None) as more:
-                    if (size or 0) < 0 or (more or 0) < 0:
-                        raise ProtocolError("the guest asked for negative limits")
-                    wasi.bound_files(size, more)
-                case _:
-                    raise ProtocolError(f"the guest asked for an unknown change of files: {request[:1]!r}")
-        except OSError as error:
-            return ("errno", errno_of(error) or int(Errno.IO))
-        return ("ok", None)
-
-    def _timer(self, seconds: object = None, interval: object = None) -> tuple[float, float]:
-        """What is left of the timer of the guest, and its interval; with arguments it is set."""
-        if self._journal is not None or isinstance(self._clock, VirtualClock):
-            raise OSError(errno.ENOTSUP, "what a timer interrupts could not be repeated")
-        machine = self._running()
-        before = machine.timer()
-        if isinstance(seconds, float) and isinstance(interval, float):
-            machine.set_timer(seconds, interval)
-        elif seconds is not None:
-            raise ProtocolError(f"the guest set its timer to {seconds!r}")
-        return before
-
-    def _usage(self, device: int) -> tuple[int | None, ...]:
-        """Bytes used and at most, nodes used and at most, of the filesystem with this device number."""
-        mount = self._files.mount_of(device) if isinstance(self._files, MountFileSystem) else None
-        if mount is None:
-            raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
-        usage = mount.filesystem.usage()
-        return (usage.bytes_used, usage.bytes_limit, usage.nodes_used, usage.nodes_limit)
 
 
 def _sleep(journal: Journal, sleep: Callable[[float], bool], seconds: float) -> bool:
