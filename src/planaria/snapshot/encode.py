@@ -118,7 +118,7 @@ def _bytes(
         *_cut("state", record),
         *_cut("files", canonical_json(manifest)),
         *(_cut(LAYERS, canonical_json(layers)) if layers else ()),
-        *page_sections(pages),
+        *page_sections(pages, by_region=parent is None),
         *chunk_sections(chunks),
     ]
     return pack(header.to_json(), sections, key)
@@ -127,13 +127,18 @@ def _bytes(
 def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin, free: frozenset[int]) -> Pages:
     """The pages to be stored: those that are not the image's, or that are not the parent's, nor free."""
     image = kernel.image.memory
-    if parent is not None and parent.origin is not None and kernel.memory is not image:
+    if parent is not None and parent.origin is not None:
         before = parent.origin
-        if before.memory() is kernel.memory:
-            # Both are the same large file with little written over it, so nothing else needs to be looked at.
+        if before.memory() is kernel.memory and (parent.live is not None or kernel.memory is not image):
+            # Both are the same file with something written over it, so nothing else needs to be looked at.
             end = kernel.size // PAGE_BYTES
-            touched = sorted(page for page in (before.touched | origin.touched) - free if page < end)
-            return pages_at(image, kernel.memory, kernel.pages, touched)
+            touched = before.touched | origin.touched
+            if parent.live is not None:
+                # Pages that were not written since are the very same, unless the parent was without them.
+                older, newer = parent.live.state.kernel, kernel.pages
+                same = {at // PAGE_BYTES for at, page in older.pages.items() if newer.get(at) is page}
+                touched -= same - older.free_pages()
+            return pages_at(image, kernel.memory, kernel.pages, sorted(n for n in touched - free if n < end))
     pages = changed_pages(image, kernel.memory, kernel.pages, kernel.size, without=free)
     return pages if parent is None else since(within(pages_of(parent), kernel.size), pages)
 

@@ -3,7 +3,7 @@
 A page is stored as its exclusive or with the image's page (with zeros beyond the image): most pages differ
 in a few reference counts and pointers only, so what is left is nearly all zeros. Pages are grouped by
 regions of the address space, one section each, so that a store can share the regions that two snapshots
-have in common.
+have in common; the few pages of a delta are in one section, wherever they are.
 
 A section is a count (uint32), so many page numbers (uint32, ascending), and the pages.
 """
@@ -140,16 +140,16 @@ def since(parent: Pages, pages: Pages) -> Pages:
     return changed
 
 
-def page_sections(pages: Pages) -> list[Section]:
-    """The sections of pages, one for each region."""
-    regions: dict[int, list[int]] = {}
-    for number in sorted(pages):
-        regions.setdefault(number // _REGION, []).append(number)
+def page_sections(pages: Pages, *, by_region: bool = True) -> list[Section]:
+    """The sections of pages: one for each region, or of as many pages as a region has, wherever these are."""
+    groups: dict[int, list[int]] = {}
+    for place, number in enumerate(sorted(pages)):
+        groups.setdefault((number if by_region else place) // _REGION, []).append(number)
     return [
         Section.of(
             PAGES, b"".join([_COUNT.pack(len(group)), _numbers(group), *(pages[one] for one in group)])
         )
-        for group in regions.values()
+        for group in groups.values()
     ]
 
 
