@@ -19,6 +19,8 @@ _WRITER = """
 import sys, time
 sys.path[:0] = sys.argv[3:]
 from made_snapshots import make_snapshot, open_store
+from planaria.storage.backends import logged
+logged._FOLD = 50_000  # so that writers are killed while they fold, too
 store = open_store(sys.argv[1], sys.argv[2])
 print("ready", flush=True)
 parent = None

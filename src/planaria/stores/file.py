@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
-from planaria.storage.backends.file import FileBackend
+from planaria.storage.backends.logged import LoggedBackend
 from planaria.storage.failures import file_failures
-from planaria.stores.store import Store
+from planaria.stores.store import Garbage, Store, unneeded
 
 __all__ = ["FileStore"]
 
@@ -15,13 +16,23 @@ __all__ = ["FileStore"]
 class FileStore(Store):
     """Keeps snapshots in the directory `path`, which is created when it is missing.
 
-    Files are written through to the disk before they can be seen (fsync(2)). Raises StorageError when the
-    directory cannot be used.
+    What is saved is on the disk when `save` returns: first in a log (fdatasync(2)), which becomes files in
+    the background. Raises StorageError when the directory cannot be used.
     """
+
+    _backend: LoggedBackend
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
         with file_failures(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         # The lock of earlier versions, so that both can use one directory.
-        super().__init__(FileBackend(self.path, lock="lock"))
+        super().__init__(LoggedBackend(self.path, lock="lock", prune=unneeded))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileStore, (self.path,)
+
+    def collect_garbage(self) -> Garbage:
+        found = super().collect_garbage()
+        self._backend.fold()
+        return found

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from planaria.storage.documents import Documents, Upload
 from planaria.storage.paths import escaped, folder_of
 
-__all__ = ["Kind", "Shelves"]
+__all__ = ["Kind", "Shelves", "is_version", "place_of"]
 
 #: What is kept by digest.
 Kind = Literal["blob", "record"]
@@ -35,14 +35,14 @@ class Shelves:
     # -- by digest -----------------------------------------------------------------------------------------
 
     def get(self, kind: Kind, digest: str) -> bytes | None:
-        return self._documents.fetch(_place(kind, digest))
+        return self._documents.fetch(place_of(kind, digest))
 
     def has(self, kind: Kind, digest: str) -> bool:
-        path = _place(kind, digest)
+        path = place_of(kind, digest)
         return path in self._documents.changes or self._documents.entry(path) is not None
 
     def put(self, kind: Kind, digest: str, data: bytes) -> None:
-        self._documents.put(_place(kind, digest), data)
+        self._documents.put(place_of(kind, digest), data)
 
     def sizes(self, kind: Kind) -> dict[str, int]:
         """The bytes of everything of that kind, by digest."""
@@ -54,7 +54,7 @@ class Shelves:
         }
 
     def remove(self, kind: Kind, digest: str) -> None:
-        self._documents.drop(_place(kind, digest))
+        self._documents.drop(place_of(kind, digest))
 
     def remove_partial(self) -> None:
         """Remove what killed writers of an earlier version left."""
@@ -106,13 +106,19 @@ class Shelves:
 
     def put_upload(self, kind: Kind, digest: str, upload: Upload) -> None:
         """As `put`, for what was uploaded."""
-        self._documents.adopt(_place(kind, digest), upload)
+        self._documents.adopt(place_of(kind, digest), upload)
 
     def forget(self, name: str, number: int) -> None:
         self._documents.drop(f"{_folder(name)}/{number}")
 
 
-def _place(kind: Kind, digest: str) -> str:
+def is_version(path: str) -> bool:
+    """Whether a version of a name is at a path."""
+    return path.startswith("name/") and folder_of(path)[1].isdecimal()
+
+
+def place_of(kind: Kind, digest: str) -> str:
+    """The path of what is kept by digest."""
     return f"{kind}/{digest[:2]}/{digest}"
 
 

@@ -9,7 +9,7 @@ garbage.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -23,11 +23,11 @@ from planaria.errors import (
 from planaria.files.chunks import digest_of
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.snapshot.snapshot import Snapshot
-from planaria.storage.documents import Backend
-from planaria.stores.shelves import Kind, Shelves
+from planaria.storage.documents import Backend, Documents
+from planaria.stores.shelves import Kind, Shelves, is_version, place_of
 from planaria_kernel.protocol import decode, encode
 
-__all__ = ["Garbage", "Store", "Version", "is_worth_a_delta"]
+__all__ = ["Garbage", "Store", "Version", "is_worth_a_delta", "unneeded"]
 
 Result = TypeVar("Result")
 #: Sections of fewer bytes are kept in the record itself.
@@ -359,3 +359,27 @@ def _sweep(shelves: Shelves) -> Garbage:
     shelves.remove_partial()
     freed = sum(size for found in garbage.values() for size in found.values())
     return Garbage(len(garbage["record"]), len(garbage["blob"]), freed)
+
+
+def unneeded(documents: Documents, paths: Collection[str]) -> list[str]:
+    """Which of the documents at these paths no version among them needs.
+
+    Versions that are elsewhere rest on what is elsewhere, too.
+    """
+    shelves = Shelves(documents)
+    here = set(paths)
+    needed: set[str] = set()
+    pending = [
+        _read_version(path, 0, documents.fetch(path) or b"").digest for path in paths if is_version(path)
+    ]
+    while pending:
+        digest = pending.pop()
+        place = place_of("record", digest)
+        if place not in here or place in needed:
+            continue
+        parent, parts = _read_record(shelves.get("record", digest), digest)
+        needed.add(place)
+        needed.update(place_of("blob", part) for part in parts if isinstance(part, str))
+        if parent is not None:
+            pending.append(parent)
+    return [path for path in paths if path not in needed and not is_version(path)]

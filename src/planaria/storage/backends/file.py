@@ -29,7 +29,7 @@ from planaria.storage.failures import file_failures
 from planaria.storage.locking import locked
 from planaria.storage.paths import folder_of, why_not_a_segment
 
-__all__ = ["FileBackend"]
+__all__ = ["FileBackend", "FileDocuments", "StagedFile"]
 
 Result = TypeVar("Result")
 
@@ -53,10 +53,10 @@ class FileBackend(Backend):
     def read(self, action: Callable[[Documents], Result]) -> Result:
         with file_failures(self.path):
             if not self._own.is_dir():  # all that is here was written by hand
-                return action(_Directory(self.path))
+                return action(FileDocuments(self.path))
             with self._locked(exclusive=False):
                 if not self._journal.exists():
-                    return action(_Directory(self.path))
+                    return action(FileDocuments(self.path))
             with self._locked(exclusive=True):
                 self._carry_out()
             return self.read(action)
@@ -66,15 +66,15 @@ class FileBackend(Backend):
             self._staging.mkdir(parents=True, exist_ok=True)
             with self._locked(exclusive=True):
                 self._carry_out()
-                documents = _Directory(self.path)
+                documents = FileDocuments(self.path)
                 result = action(documents)
                 self._commit(documents)
                 return result
 
-    def upload(self) -> Upload:
+    def upload(self) -> StagedFile:
         with file_failures(self.path):
             self._staging.mkdir(parents=True, exist_ok=True)
-            return _StagedFile(self._staging / uuid.uuid4().hex)
+            return StagedFile(self._staging / uuid.uuid4().hex)
 
     @property
     def _staging(self) -> Path:
@@ -95,7 +95,7 @@ class FileBackend(Backend):
                     raise
             yield
 
-    def _commit(self, documents: _Directory) -> None:
+    def _commit(self, documents: FileDocuments) -> None:
         moves: list[tuple[str | None, str]] = []
         made: list[Upload] = []
         try:
@@ -106,7 +106,7 @@ class FileBackend(Backend):
                     made[-1].write(change)
                     change = made[-1]
                 if change is not None:
-                    assert isinstance(change, _StagedFile)
+                    assert isinstance(change, StagedFile)
                     change.finish()
                 moves.append((None if change is None else change.place.name, path))
         except BaseException:
@@ -133,7 +133,7 @@ class FileBackend(Backend):
             return
         moves = _read_journal(journal, self._journal)
         for _, path in moves:
-            _Directory(self.path).check_way(path)
+            FileDocuments(self.path).check_way(path)
         folders = {(self.path / path).parent for _, path in moves}
         # Where a folder is new, so is its name in the one above; a killed writer may have created any.
         new = {one for one in folders if not is_own or not one.is_dir()}
@@ -172,7 +172,9 @@ class FileBackend(Backend):
             journal.unlink()
 
 
-class _StagedFile(Upload):
+class StagedFile(Upload):
+    """Contents in the staging directory."""
+
     def __init__(self, place: Path) -> None:
         self.place = place
         self._file = place.open("xb")
@@ -183,16 +185,20 @@ class _StagedFile(Upload):
         self.size += len(data)
 
     def finish(self) -> None:
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        """Write the contents through to the disk; doing it twice is harmless."""
+        if not self._file.closed:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
 
     def discard(self) -> None:
         self._file.close()
         self.place.unlink(missing_ok=True)
 
 
-class _Directory(Documents):
+class FileDocuments(Documents):
+    """The files below `root`."""
+
     def __init__(self, root: Path) -> None:
         super().__init__()
         self._root = root

@@ -1,0 +1,278 @@
+"""A file of changes to documents, each transaction of which is appended and flushed as one.
+
+    magic        8 bytes
+    generation   8 random bytes: another file has others
+    entries      back to back, each of them:
+        size         uint32, of what follows the checksum
+        checksum     16 bytes of BLAKE2b over what follows
+        time         float64, in seconds since 1970
+        count        uint32
+        changes      so many, each: size of the path (uint16), size of the contents (int64; -1 removes), path
+        contents     back to back
+
+Numbers are little-endian. An entry that is cut off or damaged is the end of the file: its writer was killed,
+or the machine stopped, before it was answered. Those who write and read hold the lock of the backend.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import struct
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from planaria.errors import StorageError
+from planaria.storage.atomic import sync_directory
+from planaria.storage.paths import folder_of
+
+__all__ = ["ChangeLog", "Logged"]
+
+_MAGIC: Final = b"\x8aPLNlog\n"
+_GENERATION: Final = 8
+_BEGIN: Final = len(_MAGIC) + _GENERATION
+_SIZE: Final = struct.Struct("<I16s")
+_HEAD: Final = struct.Struct("<dI")
+_CHANGE: Final = struct.Struct("<Hq")
+_REMOVED: Final = -1
+#: The most bytes of an entry; what is larger is kept in files.
+MOST: Final = (1 << 32) - 1
+
+_datasync: Final = getattr(os, "fdatasync", os.fsync)
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """The last change of a document."""
+
+    offset: int
+    """Where its contents are in the file."""
+    size: int
+    """Of its contents, in bytes; -1 where it was removed."""
+    modified: float
+
+    @property
+    def is_removed(self) -> bool:
+        return self.size == _REMOVED
+
+
+class _File:
+    """One generation of the log. It is closed when it is used no more."""
+
+    def __init__(self, place: Path, flags: int) -> None:
+        self._place = place
+        self.descriptor = os.open(place, flags | getattr(os, "O_CLOEXEC", 0), 0o666)
+        status = os.fstat(self.descriptor)
+        self.identity = (status.st_dev, status.st_ino)
+        self.generation = b""
+        self._flushed = 0
+        self._flushing = threading.Lock()
+
+    def __del__(self) -> None:
+        with contextlib.suppress(AttributeError, OSError):
+            os.close(self.descriptor)
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Raises StorageError where there is less."""
+        pieces: list[bytes] = []
+        while size:
+            piece = os.pread(self.descriptor, size, offset)
+            if not piece:
+                raise StorageError(f"{self._place} has become shorter: something else has changed it")
+            pieces.append(piece)
+            offset += len(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+    def flush(self, end: int) -> None:
+        """Have everything up to `end` on the disk. Of several that come at once, one does it for all."""
+        with self._flushing:
+            if self._flushed < end:
+                written = os.fstat(self.descriptor).st_size
+                _datasync(self.descriptor)
+                self._flushed = written
+
+
+class ChangeLog:
+    """The log at `place`, which is created when something is first added; as it was when last refreshed."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        self._file: _File | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self._file = None
+        self.end = 0
+        """Where the last whole entry ends: the size of the file."""
+        self._folders: dict[str, dict[str, Logged]] = {}
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Read what others have added, or another generation from its beginning. Raises StorageError."""
+        try:
+            status = os.stat(self._place)
+        except FileNotFoundError:
+            self._forget()
+            return
+        if status.st_size <= _BEGIN:  # nothing was answered yet, if it is whole at all
+            self._forget()
+            return
+        if self._file is None or self._file.identity != (status.st_dev, status.st_ino):
+            self._forget()
+            self._file = _open(self._place)
+            head = os.pread(self._file.descriptor, _BEGIN, 0)
+            if len(head) < _BEGIN or not head.startswith(_MAGIC):
+                raise StorageError(f"{self._place} is damaged: its beginning is not that of a log of changes")
+            self._file.generation = head[len(_MAGIC) :]
+            self.end = _BEGIN
+        if self.end < status.st_size:
+            self._read_on(self._file, self._file.read(self.end, status.st_size - self.end))
+
+    def _read_on(self, file: _File, data: bytes) -> None:
+        at = 0
+        while at + _SIZE.size <= len(data):
+            size, checksum = _SIZE.unpack_from(data, at)
+            body = data[at + _SIZE.size : at + _SIZE.size + size]
+            if len(body) < size or _checksum(body) != checksum:
+                return
+            self._take(body, self.end + _SIZE.size)
+            at += _SIZE.size + size
+            self.end += _SIZE.size + size
+
+    def _take(self, body: bytes, offset: int) -> None:
+        """Know the changes of an entry whose `body` is at `offset`."""
+        modified, count = _HEAD.unpack_from(body)
+        at = _HEAD.size
+        changes: list[tuple[str, int]] = []
+        for _ in range(count):
+            length, size = _CHANGE.unpack_from(body, at)
+            at += _CHANGE.size + length
+            changes.append((body[at - length : at].decode(), size))
+        for path, size in changes:
+            folder, name = folder_of(path)
+            self._folders.setdefault(folder, {})[name] = Logged(offset + at, size, modified)
+            at += max(0, size)
+
+    @property
+    def generation(self) -> bytes:
+        """Changes when the log is replaced; empty without one."""
+        return b"" if self._file is None else self._file.generation
+
+    @property
+    def folders(self) -> list[str]:
+        """The folders that have changes."""
+        return list(self._folders)
+
+    def in_folder(self, folder: str) -> Mapping[str, Logged]:
+        """The last changes of the documents of a folder."""
+        return self._folders.get(folder, {})
+
+    def find(self, path: str) -> Logged | None:
+        """The last change of a document, if there is one."""
+        folder, name = folder_of(path)
+        return self.in_folder(folder).get(name)
+
+    def changes(self) -> Iterator[tuple[str, Logged]]:
+        """The last change of each document."""
+        for folder, found in self._folders.items():
+            for name, logged in found.items():
+                yield (f"{folder}/{name}" if folder else name), logged
+
+    def contents(self, logged: Logged) -> bytes:
+        """What a document was changed to, of this generation. Raises StorageError."""
+        assert self._file is not None
+        return self._file.read(logged.offset, logged.size)
+
+    # -- writing, with the exclusive lock ------------------------------------------------------------------
+
+    def append(self, changes: Mapping[str, bytes | None]) -> None:
+        """Add an entry; it is on the disk after `flush`. Raises OSError, and then nothing was added."""
+        if self._file is None:
+            self._create(self._place)
+        assert self._file is not None
+        entry, body_at = _entry(changes)
+        try:
+            if os.fstat(self._file.descriptor).st_size > self.end:  # of a writer that was killed
+                os.ftruncate(self._file.descriptor, self.end)
+            _write(self._file.descriptor, entry, self.end)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._file.descriptor, self.end)
+            raise
+        self._take(entry[body_at:], self.end + body_at)
+        self.end += len(entry)
+
+    def _create(self, place: Path) -> None:
+        """Begin a log that has no changes."""
+        place.unlink(missing_ok=True)
+        file = _File(place, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+        file.generation = os.urandom(_GENERATION)
+        _write(file.descriptor, _MAGIC + file.generation, 0)
+        os.fsync(file.descriptor)
+        if place == self._place:
+            sync_directory(place.parent)
+        self._forget()
+        self._file, self.end = file, _BEGIN
+
+    def replace(self, changes: Mapping[str, bytes | None]) -> None:
+        """Begin another generation, with these changes only. Raises OSError, and then all is as it was."""
+        other = ChangeLog(self._place)
+        partial = self._place.with_name(self._place.name + ".partial")
+        other._create(partial)
+        if changes:
+            other.append(changes)
+        other.flusher()()
+        os.replace(partial, self._place)
+        sync_directory(self._place.parent)
+        self._file, self.end, self._folders = other._file, other.end, other._folders
+
+    def flusher(self) -> _Flush:
+        """What has all that was added up to now on the disk, without a lock."""
+        assert self._file is not None
+        return _Flush(self._file, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flush:
+    _file: _File
+    _end: int
+
+    def __call__(self) -> None:
+        """Raises OSError."""
+        self._file.flush(self._end)
+
+
+def _open(place: Path) -> _File:
+    try:
+        return _File(place, os.O_RDWR)
+    except PermissionError:  # for a user who may only read
+        return _File(place, os.O_RDONLY)
+
+
+def _entry(changes: Mapping[str, bytes | None]) -> tuple[bytes, int]:
+    """An entry, and where its body begins."""
+    pieces = [_HEAD.pack(time.time(), len(changes))]
+    for path, data in changes.items():
+        name = path.encode()
+        pieces += [_CHANGE.pack(len(name), _REMOVED if data is None else len(data)), name]
+    body = b"".join([*pieces, *(data for data in changes.values() if data)])
+    return _SIZE.pack(len(body), _checksum(body)) + body, _SIZE.size
+
+
+def _checksum(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=16).digest()
+
+
+def _write(descriptor: int, data: bytes, offset: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(descriptor, view, offset)
+        offset += written
+        view = view[written:]

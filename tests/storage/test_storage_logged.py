@@ -1,0 +1,166 @@
+"""Documents in files whose changes are first kept in a log."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_snapshots import make_snapshot
+
+import planaria
+from planaria.storage.backends import logged
+from planaria.storage.backends.logged import LoggedBackend
+from planaria.storage.documents import Backend
+
+
+def put(backend: Backend, **documents: bytes) -> None:
+    def action(there: Any) -> None:
+        for name, data in documents.items():
+            there.put(f"folder/{name}", data)
+
+    backend.write(action)
+
+
+def contents(backend: Backend) -> dict[str, bytes]:
+    return backend.read(lambda documents: dict(documents.load_many("folder", documents.entries("folder"))))
+
+
+def files(place: Path) -> dict[str, bytes]:
+    return {one.name: one.read_bytes() for one in (place / "folder").glob("*")}
+
+
+def test_a_log_becomes_files(tmp_path: Path) -> None:
+    """What is written is in the log until that is folded, and is read all the same, before and after."""
+    backend = LoggedBackend(tmp_path)
+    put(backend, a=b"1", b=b"2")
+    put(backend, a=b"3")
+    assert files(tmp_path) == {}
+    assert contents(backend) == contents(LoggedBackend(tmp_path)) == {"a": b"3", "b": b"2"}
+    backend.fold()
+    assert files(tmp_path) == {"a": b"3", "b": b"2"}
+    backend.write(lambda documents: documents.drop("folder/a"))
+    assert contents(backend) == {"b": b"2"}
+    backend.fold()
+    assert files(tmp_path) == contents(LoggedBackend(tmp_path)) == {"b": b"2"}
+
+
+def test_a_log_that_was_cut_off(tmp_path: Path) -> None:
+    """Wherever the last entry was cut off or damaged, all before it is there, and writing goes on."""
+    backend = LoggedBackend(tmp_path)
+    place = tmp_path / ".storage" / "log"
+    put(backend, a=b"1" * 20)
+    before = place.stat().st_size
+    put(backend, a=b"2" * 20, b=b"3")
+    whole = place.read_bytes()
+    for end in range(before, len(whole)):
+        for data in (whole[:end], whole[:end] + bytes([whole[end] ^ 1]) + whole[end + 1 :]):
+            place.write_bytes(data)
+            again = LoggedBackend(tmp_path)
+            assert contents(again) == {"a": b"1" * 20}
+            put(again, c=b"4")
+            assert contents(again) == contents(LoggedBackend(tmp_path)) == {"a": b"1" * 20, "c": b"4"}
+    for end in range(17):  # nothing was ever answered
+        place.write_bytes(whole[:end])
+        put(LoggedBackend(tmp_path), c=b"4")
+        assert contents(LoggedBackend(tmp_path)) == {"c": b"4"}
+    place.write_bytes(b"something else " * 2)
+    with pytest.raises(planaria.StorageError, match="log is damaged"):
+        contents(LoggedBackend(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["replace", "fsync", "unlink", "open"])
+def test_a_fold_that_ends_anywhere(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever system call a fold ends at, nothing is lost, and the next one folds everything."""
+    wanted = {"a": b"3", "b": b"2", "d": b"4"}
+    call = getattr(os, name)
+    number = 0
+    while True:
+        number += 1
+        place = tmp_path / str(number)
+        backend = LoggedBackend(place)
+        put(backend, a=b"1", c=b"5")
+        backend.fold()
+        put(backend, a=b"3", b=b"2", d=b"4")
+        backend.write(lambda documents: documents.drop("folder/c"))
+        left = number
+
+        def failing(*args: Any, **keywords: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left <= 0:
+                raise OSError(5, "ended here")
+            return call(*args, **keywords)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, failing)
+            try:
+                backend.fold()
+            except planaria.StorageError:
+                pass
+            else:
+                break
+        assert contents(LoggedBackend(place)) == contents(backend) == wanted
+        put(backend, e=b"6")
+        backend.fold()
+        assert files(place) == contents(LoggedBackend(place)) == wanted | {"e": b"6"}
+        assert not list(place.rglob("*.partial"))
+    assert number > 1
+
+
+def test_folds_and_writes_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a log that is large is folded in the background, others write, and nothing is lost."""
+    monkeypatch.setattr(logged, "_FOLD", 2000)
+    places = [LoggedBackend(tmp_path), LoggedBackend(tmp_path)]
+    put(places[0], first=b"")
+    beginning = (tmp_path / ".storage" / "log").read_bytes()
+
+    def work(number: int) -> None:
+        for count in range(40):
+            put(places[number % 2], **{f"n{number}": b"%d" % count * 50, f"m{number}": b"%d" % count})
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in places:
+        one.close()
+    wanted = {f"{name}{number}": b"39" * size for number in range(4) for name, size in (("n", 50), ("m", 1))}
+    wanted["first"] = b""
+    assert contents(LoggedBackend(tmp_path)) == wanted
+    assert not (tmp_path / ".storage" / "log").read_bytes().startswith(beginning)
+    places[0].fold()
+    assert files(tmp_path) == wanted
+
+
+def test_a_fold_leaves_out_what_nothing_needs(tmp_path: Path) -> None:
+    """Of the states of a name that keeps one, only the last and what it rests on become files, wherever the
+    store is read."""
+    store = planaria.FileStore(tmp_path)
+    root = make_snapshot(1)
+    for seed in range(2, 30):
+        store.save("x", make_snapshot(seed, parent=root), keep=1)
+    store._backend.fold()
+    assert len([one for one in (tmp_path / "record").rglob("*") if one.is_file()]) == 2
+    loaded = planaria.FileStore(tmp_path).load("x")
+    assert bytes(pickle.loads(pickle.dumps(store)).load("x")) == bytes(loaded)
+    assert (loaded, loaded.parent) == (make_snapshot(29, parent=root), root)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork()")
+def test_a_forked_child_writes_too(tmp_path: Path) -> None:
+    """A child of a fork uses the log as any other process does."""
+    backend = LoggedBackend(tmp_path)
+    put(backend, a=b"1")
+    with backend._here.turn:  # as when another thread writes meanwhile
+        child = os.fork()
+        if not child:
+            put(backend, b=b"2")
+            os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    assert contents(backend) == {"a": b"1", "b": b"2"}
