@@ -40,3 +40,15 @@ def end_once(path: str, status: str) -> str:
 def end() -> None:
     """Kill the worker."""
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@registry.callback
+def enter(path: str) -> None:
+    """Create a file, which must not be there."""
+    Path(path).open("x").close()
+
+
+@registry.callback
+def leave(path: str) -> None:
+    """Remove that file."""
+    Path(path).unlink()

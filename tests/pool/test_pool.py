@@ -96,6 +96,21 @@ def test_two_pools_share_a_store(pool: Pool, store: str) -> None:
             other.fork("shared", names=["shared"])
 
 
+@pytest.mark.parametrize("kind", ["file", "redis"])
+def test_two_pools_execute_one_name(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Steps of one name that two pools submit at the same time wait for each other, and none is refused."""
+    place = f"file://{tmp_path}" if kind == "file" else f"{request.getfixturevalue('redis_url')}?prefix=two:"
+    inside = repr(str(tmp_path / "inside"))
+    source = f"await enter({inside})\nn = globals().get('n', 0) + 1\nawait leave({inside})\nn"
+    with (
+        Pool(place, callbacks=CALLBACKS, workers=1) as one,
+        Pool(place, callbacks=CALLBACKS, workers=1) as two,
+    ):
+        with ThreadPoolExecutor(10) as threads:
+            steps = [threads.submit(pool.run, "both", source) for pool in (one, two) for _ in range(5)]
+        assert sorted(step.result().value for step in steps) == list(range(1, 11))
+
+
 def test_errors_reach_the_caller(pool: Pool) -> None:
     """`run` has errors in its result, `map` raises the first one with its session's name, unknown names raise."""
     assert isinstance(pool.run("errors", "1 / 0").error, ExecutionError)

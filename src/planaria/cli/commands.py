@@ -20,6 +20,7 @@ from planaria.cli.options import (
     session_options,
     workspace_options,
 )
+from planaria.cli.pool_commands import pool
 from planaria.cli.streams import abandon_output
 from planaria.errors import PlanariaError
 
@@ -477,3 +478,6 @@ def diff(first: str, second: str, **options: Any) -> None:
     from planaria.cli.store import show_difference
 
     sys.exit(show_difference(first, second, **options))
+
+
+commands.add_command(pool)

@@ -1,7 +1,16 @@
 """Sessions by name, spread over worker processes: any worker resumes any session from a shared store."""
 
-from planaria.pool.errors import PoolError, WorkerLost
+from planaria.pool.errors import OutcomeUnknown, PoolError, WorkerLost
 from planaria.pool.idempotency import idempotency_key
 from planaria.pool.pool import AsyncPool, Pool, PoolExecution, Values
 
-__all__ = ["AsyncPool", "Pool", "PoolError", "PoolExecution", "Values", "WorkerLost", "idempotency_key"]
+__all__ = [
+    "AsyncPool",
+    "OutcomeUnknown",
+    "Pool",
+    "PoolError",
+    "PoolExecution",
+    "Values",
+    "WorkerLost",
+    "idempotency_key",
+]

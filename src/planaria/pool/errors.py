@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planaria.errors import PlanariaError
 
-__all__ = ["PoolError", "WorkerLost"]
+__all__ = ["NameInUse", "OutcomeUnknown", "PoolError", "SaveUncertain", "WorkerLost"]
 
 
 class PoolError(PlanariaError):
@@ -16,3 +16,18 @@ class WorkerLost(PoolError):
 
     Callbacks that the step made may have had their effects.
     """
+
+
+class OutcomeUnknown(PoolError):
+    """It is not known whether a step had its effect, since the store could not be reached any more.
+
+    It had it once or not at all: look at the session when the store is there again.
+    """
+
+
+class SaveUncertain(OutcomeUnknown):
+    """The store failed while a state was saved. A pool finds out when the store is there again."""
+
+
+class NameInUse(PoolError):
+    """Another worker executes a step of the same name. A pool waits and tries again."""

@@ -60,4 +60,5 @@ def _step(settings: bytes, step: Step) -> Reply:
         worker = _WORKERS.get(settings)
         if worker is None:
             worker = _WORKERS[settings] = Worker(pickle.loads(settings))
+            worker.appear()
         return worker.step(step)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor as FuturesExecutor
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -14,12 +12,13 @@ from typing import Any, Self
 
 from planaria.executors.messages import HostCall
 from planaria.limits import NOT_GIVEN, NotGiven
-from planaria.pool.engine import ATTEMPTS, Engine
-from planaria.pool.errors import PoolError, WorkerLost
+from planaria.pool.engine import Engine
+from planaria.pool.errors import PoolError
 from planaria.pool.opening import open_engine
 from planaria.pool.outcomes import decoded_result
+from planaria.pool.sending import Sender
 from planaria.pool.steps import Answer, Cancel, Command, Execute, Reply, Step
-from planaria.pool.worker import WorkerSettings, saved_reply
+from planaria.pool.worker import WorkerSettings
 from planaria.session.result import Result
 from planaria.stores.opening import open_store
 from planaria.stores.store import Store, Version
@@ -61,84 +60,6 @@ class PoolExecution:
         return not self.result.suspended
 
 
-class _Steps:
-    """Sends steps, those of one name one after the other, and again when a worker was lost."""
-
-    def __init__(self, engine: Engine, store: Store) -> None:
-        self._engine = engine
-        self._store = store
-        self._changed = threading.Condition()
-        #: The steps of each name, of which the first one is with a worker.
-        self._queues: dict[str, deque[Callable[[], None]]] = {}
-        self._is_closed = False
-
-    def close(self) -> None:
-        """Take no more steps, and wait for those that were submitted."""
-        with self._changed:
-            self._is_closed = True
-            self._changed.wait_for(lambda: not self._queues)
-
-    def submit(self, step: Step) -> Future[Reply]:
-        outcome: Future[Reply] = Future()
-        outcome.set_running_or_notify_cancel()
-
-        def begin() -> None:
-            self._send(step, outcome, 1)
-
-        with self._changed:
-            if self._is_closed:
-                raise PoolError("this pool is closed")
-            queue = self._queues.setdefault(step.name, deque())
-            queue.append(begin)
-            is_first = len(queue) == 1
-        if is_first:
-            begin()
-        return outcome
-
-    def _send(self, step: Step, outcome: Future[Reply], attempt: int) -> None:
-        try:
-            future = self._engine.submit(step)
-        except BaseException as error:
-            self._finish(step, outcome, error)
-            return
-        future.add_done_callback(lambda done: self._received(step, outcome, attempt, done))
-
-    def _received(self, step: Step, outcome: Future[Reply], attempt: int, done: Future[Reply]) -> None:
-        error = done.exception()
-        if isinstance(error, WorkerLost):
-            if attempt < self._engine.attempts:
-                self._send(step, outcome, attempt + 1)
-                return
-            try:
-                reply = saved_reply(step, self._store.newest(step.name))
-            except BaseException as failure:
-                self._finish(step, outcome, failure)
-                return
-            if reply is not None:
-                self._finish(step, outcome, reply)
-                return
-            error = WorkerLost(
-                f"{ATTEMPTS} workers were lost with this step of {step.name!r}, which was not saved; "
-                f"the last: {error}"
-            )
-        self._finish(step, outcome, done.result() if error is None else error)
-
-    def _finish(self, step: Step, outcome: Future[Reply], result: Reply | BaseException) -> None:
-        with self._changed:
-            queue = self._queues[step.name]
-            queue.popleft()
-            following = queue[0] if queue else None
-            if not queue:
-                del self._queues[step.name]
-                self._changed.notify_all()
-        if isinstance(result, BaseException):
-            outcome.set_exception(result)
-        else:
-            outcome.set_result(result)
-        if following is not None:
-            following()
-
-
 class _Core:
     """What the two pools have in common."""
 
@@ -150,6 +71,7 @@ class _Core:
         callbacks: Any = (),
         workers: int | None = None,
         most_live: int = 16,
+        patience: float = 30.0,
         **options: Any,
     ) -> None:
         """Open a pool.
@@ -162,6 +84,7 @@ class _Core:
             callbacks: as `Session` has them, or "module:name" of what the workers import.
             workers: how many; as many as there are processors unless given.
             most_live: how many sessions each worker keeps in memory.
+            patience: seconds for which steps are tried again while the store cannot be reached.
             options: other arguments of `Session`, as `limits` and `image`.
 
         Raises PoolError when the engine cannot be had, StorageError when the store cannot be used.
@@ -175,10 +98,10 @@ class _Core:
             if self._owns_store:
                 self._store.close()
             raise
-        self._steps = _Steps(self._engine, self._store)
+        self._sender = Sender(self._engine, self._store, patience)
 
     def _submit(self, name: str, command: Command) -> Future[Reply]:
-        return self._steps.submit(Step(name, command))
+        return self._sender.submit(Step(name, command))
 
     def names(self) -> list[str]:
         """The names of the sessions, sorted."""
@@ -214,7 +137,7 @@ class _Core:
         return self._engine.worker_pids()
 
     def _close(self) -> None:
-        self._steps.close()
+        self._sender.close()
         self._engine.close()
         if self._owns_store:
             self._store.close()

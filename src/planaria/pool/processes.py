@@ -196,7 +196,9 @@ def serve(descriptor: int) -> None:
     """Be a worker until the other side closes the connection. For the process of one."""
     with Connection(descriptor) as connection:
         try:
-            worker: Worker | PoolError = Worker(pickle.loads(connection.recv_bytes()))
+            worker: Worker | PoolError = Worker(pickle.loads(connection.recv_bytes()), end=_end)
+            assert isinstance(worker, Worker)
+            worker.appear()
         except EOFError:
             return
         except Exception as error:  # reported to those who ask
@@ -207,6 +209,11 @@ def serve(descriptor: int) -> None:
                 connection.send(_answered(worker, message))
         if isinstance(worker, Worker):
             worker.close()
+
+
+def _end() -> None:
+    """The pool starts another process when it has a step for this one."""
+    os._exit(0)
 
 
 def _answered(worker: Worker | PoolError, message: Step | Drain) -> tuple[bool, object]:

@@ -81,7 +81,8 @@ class _Actor:
     """A worker as Ray has it."""
 
     def __init__(self, settings: WorkerSettings) -> None:
-        self._worker = Worker(settings)
+        self._worker = Worker(settings, end=_end)
+        self._worker.appear()
 
     def step(self, step: Step) -> Reply:
         return self._worker.step(step)
@@ -91,3 +92,8 @@ class _Actor:
 
     def pid(self) -> int:
         return os.getpid()
+
+
+def _end() -> None:
+    """Ray starts another process for this actor."""
+    os._exit(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -54,6 +55,10 @@ class Step:
     """The version that the session must have; None for a session that must be new."""
     identifier: str = field(default_factory=lambda: uuid4().hex)
     """By which a step that is sent again is recognised."""
+    submitted_at: float = field(default_factory=time.time)
+    """In seconds since 1970."""
+    attempt: int = 1
+    """Counts how often it is sent."""
 
 
 @dataclass(frozen=True, slots=True)

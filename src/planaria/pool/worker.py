@@ -2,32 +2,38 @@
 
 What makes it safe is one compare-and-swap in the store: the state after a step is saved only on top of the
 state that it began with, together with the step's identifier and result. A step that is sent again finds its
-own result there. Live sessions are a cache.
+own result there. A lease of the name keeps two workers from executing it at once. Live sessions are a cache.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from planaria.errors import PlanariaError, ProtocolError, SnapshotConflict, SnapshotNotFound
-from planaria.pool.errors import PoolError
+from planaria.errors import PlanariaError, SnapshotConflict, SnapshotNotFound, StorageError
+from planaria.pool.errors import NameInUse, PoolError, SaveUncertain, WorkerLost
 from planaria.pool.idempotency import CountedCalls
 from planaria.pool.outcomes import encoded_result
+from planaria.pool.presence import Heartbeat
+from planaria.pool.saved import SavedSteps
 from planaria.pool.steps import Answer, Cancel, Execute, Reply, Step
 from planaria.session._sync.session import Execution, Session
 from planaria.session.callbacks import CallbackRegistry
 from planaria.session.result import Result
 from planaria.snapshot.snapshot import Snapshot
+from planaria.stores.leases import Lease
 from planaria.stores.opening import open_store
 from planaria.stores.store import Store, Version, is_worth_a_delta
-from planaria_kernel.protocol import decode, encode
 
-__all__ = ["Worker", "WorkerSettings", "saved_reply"]
+__all__ = ["Worker", "WorkerSettings"]
 
+#: Seconds for which a worker waits for a name that another one has, before it does something else.
+_WAIT: Final = 1.0
 #: Types whose repr is a literal.
 _PLAIN: Final = (type(None), bool, int, str, bytes)
 
@@ -56,22 +62,45 @@ class _Live:
 class Worker:
     """Executes steps, one at a time."""
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    def __init__(self, settings: WorkerSettings, *, end: Callable[[], None] | None = None) -> None:
+        """`end` ends the process, for a worker that is asked through the store to drain."""
         self._settings = settings
+        self._end = end
+        #: Held while a step is executed.
+        self._turn = threading.Lock()
+        self._steps = 0
+        self._heartbeat: Heartbeat | None = None
         self._owns_store = isinstance(settings.store, str)
         self._store = open_store(settings.store) if isinstance(settings.store, str) else settings.store
         self._calls = CountedCalls(CallbackRegistry.of(_imported(settings.callbacks)))
         #: The one that was used last is at the end.
         self._live: dict[str, _Live] = {}
+        self._running: Session | None = None
 
     def step(self, step: Step) -> Reply:
         """Execute a step, unless it was executed already.
 
-        Raises SnapshotConflict when the session is not in the expected state, PoolError for a command that it
-        cannot take, SnapshotError and StorageError.
+        Raises SnapshotConflict when the session is not in the expected state, NameInUse while another worker
+        executes that name, SaveUncertain when the store failed while the state was saved, WorkerLost when
+        the lease of the name was lost, OutcomeUnknown, PoolError for a command that it cannot take,
+        SnapshotError and StorageError.
         """
+        with self._turn:
+            lease = self._store.leases.acquire(
+                step.name, step.identifier, wait=_WAIT, on_lost=self._interrupt_running
+            )
+            if lease is None:
+                raise NameInUse(f"{step.name!r} is executed by another worker")
+            try:
+                reply = self._step(step, lease)
+            finally:
+                lease.release()
+            self._steps += 1
+            return reply
+
+    def _step(self, step: Step, lease: Lease) -> Reply:
         newest = self._store.newest(step.name)
-        done = saved_reply(step, newest)
+        done = SavedSteps.of(newest).reply(step, newest, os.getpid())
         if done is not None:
             return done
         if step.expected != "any" and newest != step.expected:
@@ -84,9 +113,22 @@ class Worker:
             live = self._opened(step.name, newest)
         self._calls.begin(step.identifier)
         try:
+            self._running = live.session
             result = encoded_result(_executed(live.session, step))
+            self._running = None
+            if lease.is_lost:
+                raise WorkerLost(f"the lease of {step.name!r} could not be renewed while its step executed")
             version = self._save(step, live, result)
+        except SnapshotConflict:
+            live.session.close()
+            # Its own save, whose answer the store has lost, or another's.
+            newest = self._store.newest(step.name)
+            done = SavedSteps.of(newest).reply(step, newest, os.getpid())
+            if done is None:
+                raise
+            return done
         except BaseException:
+            self._running = None
             live.session.close()
             raise
         self._live[step.name] = live
@@ -95,14 +137,37 @@ class Worker:
 
     def drain(self) -> None:
         """Close the live sessions, all of which are saved."""
+        with self._turn:
+            self._close_live()
+
+    def appear(self) -> None:
+        """Keep an entry in the store, by which others see this worker and ask it to drain."""
+        self._heartbeat = Heartbeat(self._store, lambda: (self._steps, len(self._live)), self._drain_for_good)
+
+    def _drain_for_good(self) -> None:
+        with self._turn:
+            self._close_live()
+            if self._end is not None and self._heartbeat is not None:
+                self._store.presence.remove(self._heartbeat.worker)
+                self._end()
+
+    def _close_live(self) -> None:
         while self._live:
             self._live.popitem()[1].session.close()
 
     def close(self) -> None:
         """Drain, and release the store."""
+        if self._heartbeat is not None:
+            self._heartbeat.close()
         self.drain()
         if self._owns_store:
             self._store.close()
+
+    def _interrupt_running(self) -> None:
+        """On another thread: end the execution under way, whose name another worker may take."""
+        running = self._running
+        if running is not None:
+            running.interrupt()
 
     def _opened(self, name: str, newest: Version | None) -> _Live:
         while newest is not None:
@@ -122,8 +187,11 @@ class Worker:
         snapshot = live.session.snapshot_state(parent=base)
         if base is not None and not is_worth_a_delta(snapshot, base):
             base, snapshot = None, live.session.snapshot_state()
-        note = encode((step.identifier, result))
-        live.version = self._store.save(step.name, snapshot, expected=live.version, keep=1, note=note)
+        note = SavedSteps.of(live.version).encoded_with(step, result, time.time())
+        try:
+            live.version = self._store.save(step.name, snapshot, expected=live.version, keep=1, note=note)
+        except StorageError as error:
+            raise SaveUncertain(f"a step of {step.name!r} may have been saved or not: {error}") from error
         live.base = base or snapshot
         return live.version
 
@@ -131,19 +199,6 @@ class Worker:
         while len(self._live) > self._settings.most_live:
             oldest = next(iter(self._live))
             self._live.pop(oldest).session.close()
-
-
-def saved_reply(step: Step, newest: Version | None) -> Reply | None:
-    """The reply of a step that led to the newest version; None where another one did."""
-    if newest is None or not newest.note:
-        return None
-    try:
-        match decode(newest.note):
-            case (str(identifier), bytes(result)) if identifier == step.identifier:
-                return Reply(result, newest, os.getpid(), was_live=False)
-    except ProtocolError:
-        pass  # what others have saved beside a state
-    return None
 
 
 def _executed(session: Session, step: Step) -> Result:

@@ -109,10 +109,10 @@ class Bucket:
         with self._failures():
             obstore.put(self._store, path, data)
 
-    def put_if(self, path: str, data: bytes, expected: str | None) -> None:
+    def put_if(self, path: str, data: bytes, expected: str | None) -> str:
         """Write an object whose ETag is the expected one, or where None is expected, that is not there.
 
-        Raises Changed for another one.
+        Returns its new ETag. Raises Changed for another one.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
@@ -120,7 +120,7 @@ class Bucket:
         mode: Any = "create" if expected is None else {"e_tag": expected}
         with self._failures():
             try:
-                obstore.put(self._store, path, data, mode=mode)
+                return obstore.put(self._store, path, data, mode=mode)["e_tag"] or ""
             except (AlreadyExistsError, PreconditionError, FileNotFoundError):
                 raise Changed(path) from None
 

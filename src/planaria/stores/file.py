@@ -8,6 +8,7 @@ from typing import Any
 
 from planaria.storage.backends.logged import LoggedBackend
 from planaria.storage.failures import file_failures
+from planaria.stores.file_leases import FileLeases
 from planaria.stores.store import Garbage, Store, unneeded
 
 __all__ = ["FileStore"]
@@ -27,7 +28,8 @@ class FileStore(Store):
         with file_failures(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         # The lock of earlier versions, so that both can use one directory.
-        super().__init__(LoggedBackend(self.path, lock="lock", prune=unneeded))
+        leases = FileLeases(self.path / ".storage" / "leases")
+        super().__init__(LoggedBackend(self.path, lock="lock", prune=unneeded), leases)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FileStore, (self.path,)

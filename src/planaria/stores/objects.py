@@ -3,6 +3,7 @@
     blob/ab/DIGEST, record/ab/DIGEST    contents, which never change
     name/@NAME/versions                 all versions of a name; replaced only if it is what was read
     collection                          see `collection.py`
+    lease/@NAME                         see `bucket_leases.py`
 
 So a save is one conditional put, after the puts of what it rests on: of several that save a name at once the
 first one succeeds, and the others begin again.
@@ -21,6 +22,7 @@ from planaria.errors import ProtocolError, SnapshotCorrupt, StorageError
 from planaria.storage.documents import Backend, Documents, Entry, Revision, Upload, visible_folders
 from planaria.storage.paths import folder_of
 from planaria.stores.bucket import Bucket, Changed, Found, open_bucket
+from planaria.stores.bucket_leases import BucketLeases
 from planaria.stores.collection import PLACE, Collection
 from planaria.stores.store import Store
 from planaria_kernel.protocol import decode, encode
@@ -73,7 +75,8 @@ class ObjectStore(Store):
     ) -> None:
         self._reopen = partial(ObjectStore, url, timeout=timeout, grace=grace, options=options)
         bucket = open_bucket(url, timeout, options or {})
-        super().__init__(_ObjectBackend(bucket, _WAIT * timeout if grace is None else grace))
+        backend = _ObjectBackend(bucket, _WAIT * timeout if grace is None else grace)
+        super().__init__(backend, BucketLeases(bucket))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._reopen, ()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from planaria.storage.backends.redis import RedisBackend, open_client
 from planaria.storage.documents import Documents, Upload
 from planaria.storage.failures import redis_failures
+from planaria.stores.redis_leases import RedisLeases
 from planaria.stores.shelves import Kind, Shelves
 from planaria.stores.store import Store
 
@@ -38,7 +39,7 @@ class RedisStore(Store):
         opened, is_own = open_client("RedisStore", url, client, "client")
         self._redis = opened
         self._is_imported = False
-        super().__init__(RedisBackend(opened, prefix, owns_client=is_own))
+        super().__init__(RedisBackend(opened, prefix, owns_client=is_own), RedisLeases(opened, prefix))
 
     def _read(self, action: Any) -> Any:
         self._import_once()

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from planaria.storage.documents import Documents, Upload
 from planaria.storage.paths import escaped, folder_of
 
-__all__ = ["Kind", "Shelves", "is_version", "place_of"]
+__all__ = ["Kind", "Shelves", "is_by_digest", "is_version", "place_of"]
 
 #: What is kept by digest.
 Kind = Literal["blob", "record"]
@@ -115,6 +115,11 @@ class Shelves:
 def is_version(path: str) -> bool:
     """Whether a version of a name is at a path."""
     return path.startswith("name/") and folder_of(path)[1].isdecimal()
+
+
+def is_by_digest(path: str) -> bool:
+    """Whether something is kept by digest at a path."""
+    return path.startswith(("blob/", "record/"))
 
 
 def place_of(kind: Kind, digest: str) -> str:

@@ -7,6 +7,7 @@ import sqlite3
 from typing import Final, Literal
 
 from planaria.storage.backends.sqlite import SqliteBackend, SqliteDocuments
+from planaria.stores.file_leases import FileLeases
 from planaria.stores.shelves import Kind, Shelves
 from planaria.stores.store import Store
 
@@ -30,7 +31,9 @@ class SqliteStore(Store):
         # No workspace has ":" in its name. Only ASCII is lowered, as SQLite does for names of tables.
         workspace = "snapshots:" + prefix.encode().lower().decode()
         backend = SqliteBackend(path, workspace, import_tables)
-        super().__init__(backend)
+        super().__init__(
+            backend, FileLeases(backend.path.with_name(f"{backend.path.name}-leases"), workspace)
+        )
         self.path = backend.path
 
 

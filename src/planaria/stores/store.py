@@ -24,7 +24,9 @@ from planaria.files.chunks import digest_of
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.snapshot.snapshot import Snapshot
 from planaria.storage.documents import Backend, Documents
-from planaria.stores.shelves import Kind, Shelves, is_version, place_of
+from planaria.stores.leases import Leases, MemoryLeases
+from planaria.stores.presence import Presence
+from planaria.stores.shelves import Kind, Shelves, is_by_digest, is_version, place_of
 from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Garbage", "Store", "Version", "is_worth_a_delta", "unneeded"]
@@ -69,8 +71,12 @@ class Store:
     raise StorageError when the place cannot be used.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, leases: Leases | None = None) -> None:
         self._backend = backend
+        self.leases = MemoryLeases() if leases is None else leases
+        """Who may work on a name now; of no effect on what can be saved."""
+        self.presence = Presence(backend)
+        """Who works with this store."""
 
     def _read(self, action: Callable[[Shelves], Result]) -> Result:
         return self._backend.read(lambda documents: action(Shelves(documents)))
@@ -202,6 +208,7 @@ class Store:
 
     def close(self) -> None:
         """Release connections, where there are any; closing twice is harmless."""
+        self.leases.close()
         self._backend.close()
 
 
@@ -362,7 +369,7 @@ def _sweep(shelves: Shelves) -> Garbage:
 
 
 def unneeded(documents: Documents, paths: Collection[str]) -> list[str]:
-    """Which of the documents at these paths no version among them needs.
+    """Which of the contents at these paths no version among them needs.
 
     Versions that are elsewhere rest on what is elsewhere, too.
     """
@@ -382,4 +389,4 @@ def unneeded(documents: Documents, paths: Collection[str]) -> list[str]:
         needed.update(place_of("blob", part) for part in parts if isinstance(part, str))
         if parent is not None:
             pending.append(parent)
-    return [path for path in paths if path not in needed and not is_version(path)]
+    return [path for path in paths if path not in needed and is_by_digest(path)]
