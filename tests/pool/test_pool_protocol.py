@@ -126,7 +126,7 @@ class Protocol(RuleBasedStateMachine):
         self.count = 0
         #: Steps that were not answered.
         self.unanswered: list[Step] = []
-        #: Steps of which nobody will ever know.
+        #: Steps whose outcome cannot be known any more.
         self.unknown: set[int] = set()
         self.stopped: list[Attempt] = []
         self.answered: dict[str, list[tuple[int, list[int]]]] = {"a": [], "b": []}

@@ -129,10 +129,10 @@ def test_a_step_that_is_sent_again_has_its_lease_at_once(new_leases: Callable[[]
     assert second.acquire("a", "one") is not None
 
 
-def test_a_holder_is_told_that_its_lease_was_lost(
+def test_a_holder_learns_that_its_lease_was_lost(
     new_leases: Callable[[], ExpiringLeases], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """When a lease cannot be renewed, or is another's, its holder is told, and its release changes nothing."""
+    """When a lease cannot be renewed, or is another's, its holder is called, and its release changes nothing."""
 
     def fail(name: str, holder: str) -> bool:
         raise StorageError("it is down")
@@ -149,7 +149,7 @@ def test_a_holder_is_told_that_its_lease_was_lost(
 
 
 def test_a_lease_object_that_is_damaged() -> None:
-    """An object that is no lease is a StorageError that names it."""
+    """An object with other contents than a lease is a StorageError that names it."""
     store = planaria.ObjectStore("memory:///")
     store._backend._bucket.put("lease/@a", b"?")  # type: ignore[attr-defined]
     with pytest.raises(StorageError, match="'lease/@a' of this store is damaged"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor as FuturesExecutor
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -72,6 +72,7 @@ class _Core:
         workers: int | None = None,
         most_live: int = 16,
         patience: float = 30.0,
+        setup: Callable[[], object] | str | None = None,
         **options: Any,
     ) -> None:
         """Open a pool.
@@ -85,13 +86,15 @@ class _Core:
             workers: how many; as many as there are processors unless given.
             most_live: how many sessions each worker keeps in memory.
             patience: seconds for which steps are tried again while the store cannot be reached.
+            setup: a function, or "module:name", that each worker calls when it starts, for logging and
+                telemetry.
             options: other arguments of `Session`, as `limits` and `image`.
 
         Raises PoolError when the engine cannot be had, StorageError when the store cannot be used.
         """
         self._owns_store = isinstance(store, str)
         self._store = open_store(store) if isinstance(store, str) else store
-        settings = WorkerSettings(store, callbacks, options, most_live)
+        settings = WorkerSettings(store, callbacks, options, most_live, setup)
         try:
             self._engine = open_engine(engine, settings, workers)
         except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -19,6 +20,8 @@ from planaria.pool.steps import Reply, Step
 from planaria.stores.store import Store
 
 __all__ = ["Sender"]
+
+_LOG: Final = logging.getLogger("planaria.pool")
 
 #: Seconds between two attempts while the store fails, at first and at most.
 _PAUSE: Final = (0.05, 2.0)
@@ -100,15 +103,32 @@ class Sender:
                 self._finish(sent, done.result())
             case NameInUse():  # by another pool
                 self._send(sent)
+            case WorkerLost() | StorageError() | SaveUncertain():
+                _LOG.warning(
+                    "a step of %r was not answered: %s",
+                    *(sent.step.name, error),
+                    extra={
+                        "name_of_session": sent.step.name,
+                        "step": sent.step.identifier,
+                        "attempt": sent.step.attempt,
+                    },
+                )
+                self._not_answered(sent, error)
+            case SnapshotConflict() if sent.step.expected == "any" and sent.lost + 1 < ATTEMPTS:
+                sent.lost += 1  # by one that holds no lease
+                self._send(sent)
+            case _:
+                self._finish(sent, error)
+
+    def _not_answered(self, sent: _Sent, error: PlanariaError) -> None:
+        """A worker was lost, or the store failed."""
+        match error:
             case WorkerLost() if sent.lost + 1 < self._engine.attempts:
                 sent.lost += 1
                 sent.again()
                 self._send(sent)
             case WorkerLost():
                 self._finish(sent, self._reply_of_lost(sent.step, error))
-            case SnapshotConflict() if sent.step.expected == "any" and sent.lost + 1 < ATTEMPTS:
-                sent.lost += 1  # by one that holds no lease
-                self._send(sent)
             case StorageError() | SaveUncertain() if not sent.is_out_of_patience():
                 sent.again()
                 timer = threading.Timer(sent.pause, self._send, [sent])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 from uuid import uuid4
 
+from planaria import telemetry
 from planaria.limits import NOT_GIVEN, NotGiven
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ class Step:
     """By which a step that is sent again is recognised."""
     submitted_at: float = field(default_factory=time.time)
     """In seconds since 1970."""
+    trace: Mapping[str, str] = field(default_factory=telemetry.context)
+    """The span that it belongs to, where spans are asked for."""
     attempt: int = 1
     """Counts how often it is sent."""
 

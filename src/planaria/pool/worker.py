@@ -8,6 +8,7 @@ own result there. A lease of the name keeps two workers from executing it at onc
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 import threading
 import time
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from planaria import telemetry
 from planaria.errors import PlanariaError, SnapshotConflict, SnapshotNotFound, StorageError
 from planaria.pool.errors import NameInUse, PoolError, SaveUncertain, WorkerLost
 from planaria.pool.idempotency import CountedCalls
@@ -31,6 +33,8 @@ from planaria.stores.opening import open_store
 from planaria.stores.store import Store, Version, is_worth_a_delta
 
 __all__ = ["Worker", "WorkerSettings"]
+
+_LOG: Final = logging.getLogger("planaria.pool")
 
 #: Seconds for which a worker waits for a name that another one has, before it does something else.
 _WAIT: Final = 1.0
@@ -49,6 +53,8 @@ class WorkerSettings:
     """Other arguments of `Session`."""
     most_live: int = 16
     """How many sessions a worker keeps in memory."""
+    setup: Callable[[], object] | str | None = None
+    """Is called by each worker when it starts; a function, or "module:name"."""
 
 
 @dataclass(slots=True)
@@ -68,11 +74,13 @@ class Worker:
         self._end = end
         #: Held while a step is executed.
         self._turn = threading.Lock()
+        if settings.setup is not None:
+            _imported("setup", settings.setup)()
         self._steps = 0
         self._heartbeat: Heartbeat | None = None
         self._owns_store = isinstance(settings.store, str)
         self._store = open_store(settings.store) if isinstance(settings.store, str) else settings.store
-        self._calls = CountedCalls(CallbackRegistry.of(_imported(settings.callbacks)))
+        self._calls = CountedCalls(CallbackRegistry.of(_imported("callbacks", settings.callbacks)))
         #: The one that was used last is at the end.
         self._live: dict[str, _Live] = {}
         self._running: Session | None = None
@@ -85,7 +93,10 @@ class Worker:
         the lease of the name was lost, OutcomeUnknown, PoolError for a command that it cannot take,
         SnapshotError and StorageError.
         """
-        with self._turn:
+        with (
+            self._turn,
+            telemetry.span("step", parent=step.trace, name=step.name, attempt=step.attempt) as span,
+        ):
             lease = self._store.leases.acquire(
                 step.name, step.identifier, wait=_WAIT, on_lost=self._interrupt_running
             )
@@ -96,6 +107,18 @@ class Worker:
             finally:
                 lease.release()
             self._steps += 1
+            span.add(version=reply.version.number, live=reply.was_live)
+            _LOG.debug(
+                "a step of %r led to version %d",
+                *(step.name, reply.version.number),
+                extra={
+                    "name_of_session": step.name,
+                    "step": step.identifier,
+                    "attempt": step.attempt,
+                    "version": reply.version.number,
+                    "was_live": reply.was_live,
+                },
+            )
             return reply
 
     def _step(self, step: Step, lease: Lease) -> Reply:
@@ -282,17 +305,17 @@ def _literal(name: str, value: object) -> str:
     )
 
 
-def _imported(callbacks: Any) -> Any:
+def _imported(parameter: str, given: Any) -> Any:
     """What "module:name" stands for."""
-    if not isinstance(callbacks, str):
-        return callbacks
-    module, separator, name = callbacks.partition(":")
+    if not isinstance(given, str):
+        return given
+    module, separator, name = given.partition(":")
     if not separator:
-        raise PoolError(f"callbacks={callbacks!r}: write 'module:name'")
+        raise PoolError(f"{parameter}={given!r}: write 'module:name'")
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError) as error:
-        raise PoolError(f"callbacks={callbacks!r}: {error}") from None
+        raise PoolError(f"{parameter}={given!r}: {error}") from None
     return found

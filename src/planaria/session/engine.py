@@ -11,6 +11,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Final
 
+from planaria import telemetry
 from planaria.errors import (
     CrashError,
     ProtocolError,
@@ -110,9 +111,11 @@ class SessionEngine:
     def start(self) -> None:
         """Start the kernel. May take long where an executor has to prepare a process first."""
         begun = time.monotonic()
-        self._open_network()
-        self.executor.start(WeakHost(self), self.settings.bounds, self._setup)
-        self.configure()
+        telemetry.count(self)
+        with telemetry.span("session", session=f"{id(self):#x}", executor=self.executor.name):
+            self._open_network()
+            self.executor.start(WeakHost(self), self.settings.bounds, self._setup)
+            self.configure()
         log.debug("session %#x started in %.1f ms", id(self), (time.monotonic() - begun) * 1e3)
         self.phase = Phase.STARTED if self.settings.sync_deps_on_start else Phase.READY
 
@@ -163,6 +166,8 @@ class SessionEngine:
         """Release everything; closing twice is harmless."""
         if self.phase is not Phase.CLOSED:
             self.phase = Phase.CLOSED
+            telemetry.count_no_more(self)
+            self.host_calls.span.end("closed")
             self.host_calls.drop_answers()
             self.execution = None
             self.executor.close()
@@ -327,6 +332,7 @@ class SessionEngine:
         other.workspace = other.network = None
         other.recorder = None if self.recorder is None else self.recorder.fork()
         other.phase = Phase.READY
+        telemetry.count(other)
         other.out_of_time = 0
         other._setup = self._setup
         files = self.executor.files

@@ -9,6 +9,7 @@ import logging
 import time
 from typing import TYPE_CHECKING
 
+from planaria import telemetry
 from planaria.errors import EncodeError, LimitError, PlanariaError, ProtocolError, SessionBusy, SessionError
 from planaria.executors.executor import TierNeeded
 from planaria.executors.messages import (
@@ -75,6 +76,12 @@ def begin(
             is_repeated = engine.settings.deterministic is not None or engine.recorder is not None
             history.checkpoint(engine.state, needed=may_move_up or is_repeated)
     engine.count += 1
+    engine.host_calls.span = telemetry.begin(
+        "execution",
+        session=f"{id(engine):#x}",
+        execution=engine.count,
+        language="python" if stdin is None else "bash",
+    )
     if engine.recorder is not None:
         engine.recorder.drop_oldest(can_begin)
         engine.recorder.mark(Began(engine.count, source, name, stdin is not None), len(source))
@@ -251,6 +258,16 @@ def abandon(engine: SessionEngine, execution: ExecutionState, error: BaseExcepti
     except PlanariaError:
         engine.phase = Phase.BROKEN  # the next caller tries again
     _end(engine, execution)
+    engine.host_calls.span.end(type(error).__name__)
+
+
+def _measure(engine: SessionEngine, result: Result) -> None:
+    """End the execution's span."""
+    span, error = engine.host_calls.span, result.error
+    if span is not telemetry.NOTHING:
+        span.add(callbacks=result.callback_invocations, memory=result.peak_memory_bytes)
+        span.end("ok" if error is None else getattr(error, "type", type(error).__name__))
+        engine.host_calls.span = telemetry.NOTHING
 
 
 def _end(engine: SessionEngine, execution: ExecutionState) -> None:
@@ -312,6 +329,7 @@ def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Fa
     if engine.recorder is not None:
         engine.recorder.mark(Ended(entry.count, entry.code, entry.duration_ms, error))
     execution.result = result
+    _measure(engine, result)
     if stop.reason is not None or stop.crash is not None or log.isEnabledFor(logging.DEBUG):
         log_end(id(engine), result, execution.stop)
     if stop.interruption is not None:

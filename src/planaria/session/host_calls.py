@@ -8,9 +8,11 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from planaria import telemetry
 from planaria.errors import LimitError, Suspend
 from planaria.event_loops import EventLoop
 from planaria.executors.executor import Executor
@@ -74,6 +76,8 @@ class HostCalls:
         #: The answers of plain functions on the `loop` that have not returned, also those that no task awaits
         #: any more.
         self._returning: set[Future[Answer]] = set()
+        self.span = telemetry.NOTHING
+        """Of the execution under way."""
         self.alarm = Alarm()
         #: The threads on which plain callbacks run now.
         self.threads: set[int] = set()
@@ -411,11 +415,18 @@ class HostCalls:
     def _call_plain(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Answer:
         """Call a plain function on this thread; what it returns may be an awaitable."""
         try:
-            return Ok(self._call_marked(callback, arguments, keywords))
+            return Ok(self._call_marked(self._traced(callback), arguments, keywords))
         except Suspend as suspend:
             return Suspended(suspend.reason)
         except Exception as error:
             return raised(error)
+
+    def _traced(self, callback: Callback) -> Callback:
+        if self.span is telemetry.NOTHING:
+            return callback
+        return replace(
+            callback, function=self.span.traced("callback", callback.function, callback=callback.name)
+        )
 
     def _call_marked(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> object:
         """Call a function, marked as inside this session."""
@@ -431,7 +442,7 @@ class HostCalls:
     def _spawn(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Future[Answer]:
         """Call a function within its time, as a task: an asynchronous one there, a plain one on a thread."""
         begin = _begin_async if callback.is_async else self._begin_on_thread
-        return self._task(callback, partial(begin, id(self), callback, arguments, keywords))
+        return self._task(callback, partial(begin, id(self), self._traced(callback), arguments, keywords))
 
     def _begin_on_thread(
         self, _mark: int, callback: Callback, arguments: Arguments, keywords: Keywords

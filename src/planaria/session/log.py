@@ -25,4 +25,12 @@ def log_end(session: int, result: Result, stop: Stop) -> None:
         # The text of an exception is the code's, and stays out of the log.
         str(error) if is_stopped else "ok" if error is None else getattr(error, "type", "error"),
         *(result.duration_ms, result.callback_invocations, result.peak_memory_bytes >> 20),
+        extra={
+            "session": f"{session:#x}",
+            "execution": result.execution_count,
+            "outcome": "ok" if error is None else getattr(error, "type", type(error).__name__),
+            "duration_ms": result.duration_ms,
+            "callbacks": result.callback_invocations,
+            "memory": result.peak_memory_bytes,
+        },
     )

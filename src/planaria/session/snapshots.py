@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from planaria import telemetry
 from planaria.errors import CrashError, SessionBusy, SessionError, SnapshotError
 from planaria.executors.messages import Configure
 from planaria.executors.pickled_variables import Variables
@@ -36,6 +37,14 @@ __all__ = [
 def take_snapshot(engine: SessionEngine, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
     """See `Session.snapshot_state`."""
     engine.executor.require("snapshot")
+    with telemetry.span("snapshot", session=f"{id(engine):#x}") as span:
+        snapshot = _take(engine, parent, key)
+        if span is not telemetry.NOTHING:
+            span.add(size=len(snapshot), delta=parent is not None)
+        return snapshot
+
+
+def _take(engine: SessionEngine, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
     # The callbacks that the guest knows: this session's, and those that a snapshot had and it lacks.
     declarations = [*_declarations(engine), *engine.host_calls.missing.values()]
     state = engine.state(complete=True)
@@ -58,6 +67,13 @@ def restore_snapshot(
     engine: SessionEngine, given: Snapshot | bytes, key: bytes | str | None, missing: Missing, reseed: bool
 ) -> None:
     """See `Session.restore_state`."""
+    with telemetry.span("restore", session=f"{id(engine):#x}"):
+        _restore(engine, given, key, missing, reseed)
+
+
+def _restore(
+    engine: SessionEngine, given: Snapshot | bytes, key: bytes | str | None, missing: Missing, reseed: bool
+) -> None:
     executor = engine.executor
     executor.require("snapshot")
     snapshots, files = executor.snapshots, executor.files

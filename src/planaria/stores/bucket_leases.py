@@ -86,7 +86,7 @@ def _place(name: str) -> str:
 
 
 def _read(place: str, data: bytes) -> str:
-    """The holder; an empty string for a lease that was given up."""
+    """The holder; an empty string for a lease that was released."""
     try:
         value = decode(data)
     except ProtocolError:

@@ -116,7 +116,7 @@ class ExpiringLeases(Leases):
 
     @abstractmethod
     def _take(self, name: str, holder: str) -> Callable[[], None] | None:
-        """Hold a name for `_duration` seconds, if no other holder has it; how it is given up."""
+        """Hold a name for `_duration` seconds, if no other holder has it; how to release it."""
 
     @abstractmethod
     def _renew(self, name: str, holder: str) -> bool:
