@@ -1,4 +1,4 @@
-"""A pool under faults: workers that are killed, a Redis that is restarted, an object store that answers errors.
+"""A pool under faults: killed workers, a Redis that is restarted, an object store that answers with errors.
 
 Sessions are parked, some in Redis and some in an object store. Steps at random names count in the sessions by
 a callback that is awaited, while workers are killed at random moments. In the end each session must have

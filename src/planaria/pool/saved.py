@@ -58,7 +58,7 @@ class SavedSteps:
     def reply(self, step: Step, version: Version | None, worker: int) -> Reply | None:
         """The reply of a step that is among these; None where it was not executed.
 
-        Raises OutcomeUnknown when that cannot be told, or the result is not kept.
+        Raises OutcomeUnknown when that is unknown, or the result is not kept.
         """
         for identifier, _, result in self.steps:
             if identifier == step.identifier:
@@ -73,7 +73,7 @@ class SavedSteps:
         if step.attempt > 1 and is_full and self.steps[-1][1] > step.submitted_at - _SKEW:
             raise OutcomeUnknown(
                 f"a worker was lost with a step of {step.name!r}, and so many others have followed that it "
-                "cannot be told whether it was executed: look at the session"
+                "is unknown whether it was executed: look at the session"
             )
         return None
 

@@ -1,6 +1,6 @@
 """Leases in an object store: objects `lease/@NAME` with the holder, replaced by conditional puts.
 
-Nobody's clock is trusted: who wants a name that another holds takes it when the object has not changed for
+No clock is trusted: who wants a name that another holds takes it when the object has not changed for
 as long as a lease lasts.
 """
 
