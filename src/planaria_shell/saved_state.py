@@ -16,6 +16,7 @@ from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import SET_OPTIONS, SHOPT_OPTIONS
 from planaria_shell.state.resources import FROM_THE_START, Bounds
 from planaria_shell.state.signals import signal_name
+from planaria_shell.state.special_variables import set_locale
 from planaria_shell.state.variable import ASSOCIATIVE, DYNAMIC, HOOKED, INDEXED, Variable, is_name
 from planaria_shell.syntax.nodes import Function
 from planaria_shell.syntax.parser import parser_of
@@ -279,5 +280,6 @@ def apply_state(shell: Interpreter, document: dict[str, Any]) -> None:
     shell.hashed = {}
     shell.hash_hits.clear()
     shell.ifs = " \t\n" if "IFS" not in table else table["IFS"].value or ""
+    set_locale(shell)
     shell.variables.new_flags = 1 if shell.allexport else 0
     shell.update_watching()

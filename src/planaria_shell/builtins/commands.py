@@ -191,6 +191,7 @@ def hash_(shell: Interpreter, argv: list[str]) -> int:
         for name in names:
             if name in shell.hashed:
                 text = shell.hashed[name][0]
+                shell.hash_hits[name] += 1
                 if "l" in given:
                     text = _hash_command(name, text)
                 elif len(names) > 1:

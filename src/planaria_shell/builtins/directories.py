@@ -7,7 +7,7 @@ import os
 from planaria_shell.builtins.registry import BuiltinUsageError, OptionError, builtin, options_of
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.streams import flush_all
-from planaria_shell.state.variable import EXPORT, Variable
+from planaria_shell.state.variable import EXPORT, Variable, is_name
 
 
 def _change(shell: Interpreter, command: str, name: str, *, physical: bool) -> bool:
@@ -17,7 +17,7 @@ def _change(shell: Interpreter, command: str, name: str, *, physical: bool) -> b
     target = os.path.realpath(path) if physical else os.path.normpath(path)
     if not name:
         target = shell.cwd
-    if target.startswith("//"):
+    if target.startswith("//") and target != "//":
         target = target[1:]
     try:
         os.stat(path if physical else target)
@@ -47,7 +47,7 @@ def _line(shell: Interpreter, text: str) -> None:
 
 @builtin("cd")
 def cd(shell: Interpreter, argv: list[str]) -> int:
-    options, words = options_of(argv, "LPe@")
+    options, words = options_of(argv, "LPe")
     physical = shell.physical
     for letter, _ in options:
         if letter in "LP":
@@ -79,6 +79,15 @@ def cd(shell: Interpreter, argv: list[str]) -> int:
         if show:
             _line(shell, "")
         return 0
+    if (
+        "cdable_vars" in shell.shopts
+        and words
+        and is_name(name)
+        and not os.path.isdir(shell.path(name))
+        and (value := shell.variables.get(name))
+    ):
+        name = value
+        show = True
     if not _change(shell, "cd", name, physical=physical):
         return 1
     if show:
@@ -204,6 +213,8 @@ def dirs(shell: Interpreter, argv: list[str]) -> int:
             each = each or "p" in word
             numbered = numbered or "v" in word
         elif _is_rotation(word):
+            if not shell.directories and word[1:].lstrip("0"):
+                raise BuiltinUsageError("directory stack empty", 1)
             place = _rotation(shell, word, word[1:])
         else:
             raise OptionError(f"{word}: invalid option")

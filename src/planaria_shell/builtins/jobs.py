@@ -232,8 +232,8 @@ def kill(shell: Interpreter, argv: list[str]) -> int:
         words = words[1:]
     if not words:
         return usage(shell, "kill")
-    # It has succeeded when one of them got the signal.
-    return 0 if sum(_kill_one(shell, word, number) for word in words) else 1
+    # It has succeeded when one of them got the signal, which comes once however often a process is named.
+    return 0 if sum(_kill_one(shell, word, number) for word in dict.fromkeys(words)) else 1
 
 
 def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
@@ -256,7 +256,8 @@ def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
         elif word.lstrip("-").isdecimal():
             shell.complain(f"kill: ({word}) - No such process")
         else:
-            shell.complain(f"kill: {word}: arguments must be process or job IDs")
+            wrong = f"{word}: arguments must be process or job IDs" if word else "`': not a pid or valid job spec"
+            shell.complain(f"kill: {wrong}")
         return False
     if job.status is not None:
         shell.complain(f"kill: ({word}) - No such process")
@@ -274,7 +275,7 @@ def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
 
 
 def _list(shell: Interpreter, words: list[str]) -> int:
-    if not words:
+    if not words or words[0].startswith("-"):
         _list_signals(shell)
         return 0
     status = 0

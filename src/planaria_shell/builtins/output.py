@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import math
 import os
 import re
 import time
@@ -11,9 +10,11 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 
+from planaria_shell.builtins.extended_numbers import ExtendedNumber, extended, formatted
 from planaria_shell.builtins.registry import BuiltinUsageError, OptionError, builtin, usage
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.subscripts import is_reference
+from planaria_shell.state.characters import by_bytes
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import EXPORT, is_name
 from planaria_shell.syntax.quoting import printf_quoted
@@ -151,7 +152,9 @@ class _Output:
         if not text:
             return 0
         if text[0] in "'\"":
-            return ord(text[1]) & 0x1FFFFF if len(text) > 1 else 0
+            first = by_bytes(text[1:2]) if self.shell.bytewise else text[1:2]
+            code = ord(first[0]) if first else 0
+            return code & 0xFF if 0xDC80 <= code <= 0xDCFF else code
         match = _NUMBER.match(text)
         if match is None:
             self.complain(f"{text}: invalid number")
@@ -178,21 +181,21 @@ class _Output:
             value = max(-(1 << 63), min(value, most - 1))
         return value
 
-    def real(self, text: str | None) -> float:
+    def real(self, text: str | None) -> ExtendedNumber:
         if not text:
-            return 0.0
+            return extended("0")
         if text[0] in "'\"":
-            return float(ord(text[1])) if len(text) > 1 else 0.0
+            return extended(str(self.integer(text)))
         match = _FLOAT.match(text)
         if match is None:
             self.complain(f"{text}: invalid number")
-            return 0.0
+            return extended("0")
         if match.end() < len(text):
             self.complain(f"{text}: invalid number")
-        number = match.group().strip()
-        if "x" in number.lower() and "n" not in number.lower():
-            return float.fromhex(number)
-        return float(number)
+        number = extended(match.group().strip())
+        if number.special == "inf" and "n" not in match.group().lower():
+            self.shell.complain(f"printf: warning: {text}: Numerical result out of range")
+        return number
 
 
 Piece = Callable[[_Output], str]
@@ -239,38 +242,9 @@ def _integer_text(value: int, flags: str, precision: int | None, conversion: str
     return sign + "\0" + digits
 
 
-def _rounded(digits: str, count: int) -> str:
-    """Hexadecimal digits cut to so many, the last one rounded."""
-    if count >= len(digits):
-        return digits.ljust(count, "0")
-    unit = 1 << 4 * (len(digits) - count)
-    return f"{(int(digits, 16) + unit // 2) // unit:0{count}x}"
-
-
-def _float_text(value: float, flags: str, precision: int | None, conversion: str) -> str:
-    sign = (
-        "-"
-        if value < 0 or str(value).startswith("-")
-        else "+"
-        if "+" in flags
-        else " "
-        if " " in flags
-        else ""
-    )
-    if value != value or value in (float("inf"), float("-inf")):
-        body = "nan" if value != value else "inf"
-        return sign + "\0" + (body.upper() if conversion.isupper() else body)
-    value = abs(value)
-    if conversion in "aA":
-        # Numbers of 80 bits, with which bash computes, have a digit from 8 to f before the point.
-        part, power = math.frexp(value)
-        digits = f"{int(part * (1 << 64)):016x}"
-        digits = digits.rstrip("0") or "0" if precision is None else _rounded(digits, precision + 1)
-        point = "." + digits[1:] if digits[1:] else ""
-        body = f"0x{digits[0]}{point}p{power - 4 if value else 0:+d}"
-        return sign + "\0" + (body.upper() if conversion == "A" else body)
-    alternate = "#" if "#" in flags else ""
-    return sign + "\0" + f"{value:{alternate}.{6 if precision is None else precision}{conversion}}"
+def _float_text(value: ExtendedNumber, flags: str, precision: int | None, conversion: str) -> str:
+    sign = "-" if value.negative else "+" if "+" in flags else " " if " " in flags else ""
+    return sign + "\0" + formatted(value, conversion, precision, point="#" in flags)
 
 
 def _numeric_padded(text: str, width: int, flags: str, zero: bool) -> str:
@@ -336,7 +310,8 @@ def _directive(match: re.Match[str]) -> Piece:
         if conversion == "c":
             return _padded(_cut(argument or "", 1), width, left) if argument else _padded("\0", width, left)
         if conversion == "q":
-            text = printf_quoted(argument or "")
+            text = argument or ""
+            text = printf_quoted(by_bytes(text) if out.shell.bytewise else text)
             return _padded(text if precision is None else _cut(text, precision), width, left)
         if conversion == "Q":
             text = argument or ""
@@ -376,6 +351,18 @@ def _time(out: _Output, form: str) -> str:
 _LONGEST_TIME = 128
 
 
+#: What begins like a time and is none, with the character where there should be a T.
+_WRONG_TIME = re.compile(r"%[-+ #0']*(?:\*|-?\d+)?(?:\.(?:\*|-?\d*))?\((?:[^()]|\([^()]*\))*(?:\)(.)?)?", re.DOTALL)
+
+
+def _unfinished_time(char: str) -> Piece:
+    def piece(out: _Output) -> str:
+        out.shell.complain(f"printf: warning: `{char}': invalid time format specification")
+        return "%"
+
+    return piece
+
+
 @lru_cache(maxsize=256)
 def _compiled(template: str) -> list[str | Piece | None]:
     """Texts and directives; None where the format is wrong, followed by the character."""
@@ -388,6 +375,10 @@ def _compiled(template: str) -> list[str | Piece | None]:
         pieces.append(escapes(template[position:found], kind="format")[0])
         match = _DIRECTIVE.match(template, found)
         if match is None:
+            if wrong_time := _WRONG_TIME.match(template, found):
+                pieces.append(_unfinished_time(wrong_time.group(1) or " "))
+                position = found + 1
+                continue
             wrong = re.compile(r"%[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?[hlLqjzt]*(.)?", re.DOTALL).match(
                 template, found
             )

@@ -10,6 +10,7 @@ from planaria_shell.errors import ShellError
 from planaria_shell.expand.arithmetic import evaluate
 from planaria_shell.expand.condition_operators import TestError
 from planaria_shell.expand.patterns import is_literal, matcher, unescape
+from planaria_shell.state.characters import by_bytes
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.syntax.nodes import ArithmeticCommand, Case, Command, Condition, If, Sequence, Word
 
@@ -143,19 +144,21 @@ def _case_pattern(compiler: Compiler, word: Word) -> Callable[[Interpreter, str]
 
         return same
 
+    def matches(sh: Interpreter, subject: str) -> bool:
+        wanted = code(sh)
+        if sh.bytewise:
+            subject, wanted = by_bytes(subject), by_bytes(wanted)
+        return matcher(wanted, "extglob" in sh.shopts, "nocasematch" in sh.shopts)(subject)
+
     if constant is not None and "(" not in constant:
         exact = matcher(constant)
 
         def fits(sh: Interpreter, subject: str) -> bool:
-            if "nocasematch" in sh.shopts:
-                return matcher(constant, False, True)(subject)
+            if sh.bytewise or "nocasematch" in sh.shopts:
+                return matches(sh, subject)
             return exact(subject)
 
         return fits
-
-    def matches(sh: Interpreter, subject: str) -> bool:
-        return matcher(code(sh), "extglob" in sh.shopts, "nocasematch" in sh.shopts)(subject)
-
     return matches
 
 

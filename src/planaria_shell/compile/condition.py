@@ -15,6 +15,7 @@ from planaria_shell.expand.condition_operators import (
 )
 from planaria_shell.expand.patterns import is_literal, matcher, unescape
 from planaria_shell.expand.words import TextCode, WordCompiler
+from planaria_shell.state.characters import by_bytes
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.nodes import Test, Word
 
@@ -124,8 +125,10 @@ def _compile_match(text: TextCode, pattern: TextCode, *, negated: bool) -> TestC
         return same
 
     def matches(sh: Interpreter) -> bool:
-        subject = text(sh)
-        return matcher(pattern(sh), True, "nocasematch" in sh.shopts)(subject) is not negated
+        subject, wanted = text(sh), pattern(sh)
+        if sh.bytewise:
+            subject, wanted = by_bytes(subject), by_bytes(wanted)
+        return matcher(wanted, True, "nocasematch" in sh.shopts)(subject) is not negated
 
     return matches
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.arithmetic import literal
 from planaria_shell.expand.subscripts import key_of
+from planaria_shell.state.characters import by_bytes, by_characters
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.process_files import descriptor_in, is_descriptors, process_exists
 from planaria_shell.state.streams import flush_all
@@ -294,11 +295,13 @@ def failed_operand(error: ShellError) -> Exception:
 
 def search(shell: Interpreter, subject: str, source: str) -> bool:
     """`[[ subject =~ source ]]`, which sets BASH_REMATCH."""
-
+    if shell.bytewise:
+        subject, source = by_bytes(subject), by_bytes(source)
     try:
         expression = compile_extended(source, ignore_case="nocasematch" in shell.shopts)
     except RegexError:
         raise TestError("", 2) from None
     match = expression.search(subject)
-    shell.set_matches([match.group(), *(group or "" for group in match.groups())] if match else [])
+    groups = [match.group(), *(group or "" for group in match.groups())] if match else []
+    shell.set_matches([by_characters(group) for group in groups] if shell.bytewise else groups)
     return match is not None

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 
 from planaria_shell.expand.patterns import is_literal, matcher, unescape
+from planaria_shell.state.characters import by_bytes
 
 __all__ = ["GlobOptions", "glob"]
 
@@ -19,6 +20,7 @@ class GlobOptions:
     globstar: bool = False
     nocaseglob: bool = False
     skip_dots: bool = True
+    bytewise: bool = False
 
 
 def _components(pattern: str) -> list[str]:
@@ -100,6 +102,8 @@ def _step(directories: list[str], component: str, cwd: str, options: GlobOptions
                 result.append(path)
         return result
     extglob, ignore_case = options.extglob, options.nocaseglob
+    if options.bytewise:
+        component = by_bytes(component)
     matches = matcher(component, extglob, ignore_case, hidden=options.dotglob)
     dots: list[str] = []
     if not options.skip_dots:
@@ -107,7 +111,7 @@ def _step(directories: list[str], component: str, cwd: str, options: GlobOptions
         dots = [name for name in (".", "..") if explicit(name)]
     for directory in directories:
         for name in [*dots, *_names(directory, cwd)]:
-            if matches(name):
+            if matches(by_bytes(name) if options.bytewise else name):
                 path = _join(directory, name)
                 if last or os.path.isdir(os.path.join(cwd, path)):
                     result.append(path)

@@ -17,6 +17,7 @@ from planaria_shell.expand.constant_words import (
     template_escaped,
     with_tildes,
 )
+from planaria_shell.state.characters import by_bytes, by_characters
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, SLOW_READ, Variable
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Quoted, Word
@@ -226,7 +227,7 @@ class ParameterValues:
                 result.maybe = count
             return result
         text = self.value_text(value)
-        result.maybe = lambda sh: str(_characters(text(sh)))
+        result.maybe = lambda sh: str(len(by_bytes(text(sh)) if sh.bytewise else text(sh)))
         return result
 
     def _operated(self, part: Parameter, value: Value) -> Value:
@@ -249,7 +250,8 @@ class ParameterValues:
             pattern = self._words.pattern(part.argument)
 
             def apply(sh: Interpreter) -> Callable[[str], str]:
-                return parameter_operators.remover(operator, pattern(sh), "extglob" in sh.shopts)
+                wanted = by_bytes(pattern(sh)) if sh.bytewise else pattern(sh)
+                return parameter_operators.remover(operator, wanted, "extglob" in sh.shopts)
 
         elif operator[0] == "/":
             apply = self._replacing(part)
@@ -257,7 +259,7 @@ class ParameterValues:
             pattern = self._words.pattern(part.argument)
 
             def apply(sh: Interpreter) -> Callable[[str], str]:
-                wanted = pattern(sh)
+                wanted = by_bytes(pattern(sh)) if sh.bytewise else pattern(sh)
                 extglob = "extglob" in sh.shopts
                 return lambda text: parameter_operators.change_case(operator, text, wanted, extglob)
 
@@ -265,7 +267,7 @@ class ParameterValues:
             values = value.values
 
             def changed(sh: Interpreter) -> list[str]:
-                function = apply(sh)
+                function = _bytewise(apply(sh)) if sh.bytewise else apply(sh)
                 return [function(text) for text in values(sh)]
 
             result.values = changed
@@ -277,7 +279,7 @@ class ParameterValues:
             if text is None:
                 # Patterns are expanded all the same: they may have effects.
                 return None
-            return apply(sh)(text)
+            return _bytewise(apply(sh))(text) if sh.bytewise else apply(sh)(text)
 
         result.maybe = changed_text
         return result
@@ -296,7 +298,7 @@ class ParameterValues:
             template = self.template(part.second)
 
         def apply(sh: Interpreter) -> Callable[[str], str]:
-            wanted = pattern(sh)
+            wanted = by_bytes(pattern(sh)) if sh.bytewise else pattern(sh)
             if template is not None and "patsub_replacement" in sh.shopts:
                 filled = template(sh)
                 if "&" in filled or "\\" in filled:
@@ -347,9 +349,10 @@ class ParameterValues:
                 text = maybe(sh)
                 if text is None:
                     return None
-                return parameter_operators.substring(
-                    text, offset(sh), None if length is None else length(sh), source
-                )
+                start, count = offset(sh), None if length is None else length(sh)
+                if sh.bytewise:
+                    return by_characters(parameter_operators.substring(by_bytes(text), start, count, source))
+                return parameter_operators.substring(text, start, count, source)
 
             result.maybe = cut
             return
@@ -488,8 +491,9 @@ class ParameterValues:
         result.values = pairs
 
 
-def _characters(text: str) -> int:
-    return len(text)
+def _bytewise(function: Callable[[str], str]) -> Callable[[str], str]:
+    """The function with a text of bytes, where each of them is a character."""
+    return lambda text: by_characters(function(by_bytes(text)))
 
 
 def keys(sh: Interpreter, name: str) -> list[str]:

@@ -40,6 +40,7 @@ def glob_options(shell: Interpreter) -> GlobOptions:
         globstar="globstar" in shopts,
         nocaseglob="nocaseglob" in shopts,
         skip_dots="globskipdots" in shopts,
+        bytewise=shell.bytewise,
     )
 
 

@@ -23,7 +23,7 @@ from planaria_shell.state.variables import Variables
 from planaria_shell.syntax.nodes import Case, For, Select
 from planaria_shell.syntax.printing import heading_of, source_of
 
-__all__ = ["HOST", "Random", "define"]
+__all__ = ["HOST", "Random", "define", "set_locale"]
 
 #: The name of the machine: of this sandbox.
 HOST: Final = "planaria"
@@ -88,6 +88,19 @@ def _statuses(shell: Interpreter) -> dict[int, str]:
 
 def _set_ifs(shell: Interpreter, value: str | None) -> None:
     shell.ifs = " \t\n" if value is None else value
+
+
+def set_locale(shell: Interpreter, value: str | None = None) -> None:
+    """Heed the variables that name the locale, one of which has been assigned."""
+    names = (shell.variables.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    shell.bytewise = next((name for name in names if name), "") in ("C", "POSIX")
+
+
+def _set_ignored_names(shell: Interpreter, value: str | None) -> None:
+    if value:
+        shell.shopts.add("dotglob")
+    elif value is None:
+        shell.shopts.discard("dotglob")
 
 
 def _set_path(shell: Interpreter, value: str | None) -> None:
@@ -161,6 +174,10 @@ _SETTERS: dict[str, Callable[[Interpreter, str | None], None]] = {
     "RANDOM": _set_random,
     "SECONDS": _set_seconds,
     "IFS": _set_ifs,
+    "LC_ALL": set_locale,
+    "LC_CTYPE": set_locale,
+    "LANG": set_locale,
+    "GLOBIGNORE": _set_ignored_names,
     "PATH": _set_path,
     "OPTIND": _set_optind,
     "BASH_ARGV0": _set_name,
@@ -207,3 +224,6 @@ def define(shell: Interpreter) -> None:
     level = table.get("SHLVL")
     depth = level.value if level is not None else None
     table["SHLVL"] = Variable(str(int(depth) + 1 if depth and depth.isdecimal() else 1), EXPORT)
+    set_locale(shell)
+    if "GLOBIGNORE" in table:
+        _set_ignored_names(shell, table["GLOBIGNORE"].value)

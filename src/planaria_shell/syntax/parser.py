@@ -86,6 +86,10 @@ class Parser:
         sequence = Sequence([], lexer.line())
         while True:
             char = lexer.skip()
+            if lexer.aliases:
+                # What stands here may become a comment.
+                expand_alias(lexer)
+                char = lexer.skip()
             if char in ("\n", ""):
                 break
             command = self.and_or()
@@ -164,6 +168,8 @@ class Parser:
                 # What ends the list may be an alias.
                 expand_alias(lexer)
                 char = lexer.newlines()
+                if not char or char == ")":
+                    break
             if lexer.continued:
                 lexer.unfold_around(_LETTERS)
             if char in RESERVED_FIRST and closers:

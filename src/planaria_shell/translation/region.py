@@ -93,6 +93,7 @@ class _Region:
         return (
             not shell.tracing
             and shell.ifs == " \t\n"
+            and not shell.bytewise
             and shell.watching == names.watching
             and not shell.traps.keys() & _TRAPS
             and not shell.variables.new_flags
@@ -127,6 +128,7 @@ def plain_shell(shell: Interpreter) -> bool:
     return (
         not shell.tracing
         and shell.ifs == " \t\n"
+        and not shell.bytewise
         and not shell.traps.keys() & _TRAPS
         and not shell.variables.new_flags
         and not shell.disabled_builtins
