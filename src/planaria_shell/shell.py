@@ -150,6 +150,7 @@ class Shell(Interpreter):
     find_process = jobs.find_process
     run_jobs = jobs.run_jobs
     settle_jobs = jobs.settle_jobs
+    tell_jobs = jobs.tell_jobs
     wait_job = jobs.wait_job
     find_job = jobs.find_job
     start_coprocess = jobs.start_coprocess

@@ -146,6 +146,22 @@ def _unreadable(shell: Interpreter, name: str) -> int:
     return 1
 
 
+def _unfit(shell: Interpreter, name: str) -> int:
+    """Why a command cannot take the shell's place, which is reported: its status, or 0."""
+    path = shell.path(name)
+    if "/" in name and os.path.isdir(path):
+        shell.complain(f"{name}: Is a directory")
+        shell.complain(f"exec: {name}: cannot execute: Is a directory")
+        return 126
+    if shell.find_command(name) is not None:
+        return 0
+    if "/" in name and not os.path.exists(path):
+        shell.complain(f"{name}: No such file or directory")
+    else:
+        shell.complain(f"exec: {name}: not found")
+    return 127
+
+
 @running("source", ".")
 def source(shell: Interpreter, argv: list[str]) -> int:
     words = operands_of(argv)
@@ -154,7 +170,7 @@ def source(shell: Interpreter, argv: list[str]) -> int:
         return usage(shell, argv[0])
     name = words[0]
     path = _script_path(shell, name)
-    if os.path.isdir(shell.path(path)):
+    if name and os.path.isdir(shell.path(path)):
         shell.complain(f"{argv[0]}: {name}: is a directory")
         return 1
     try:
@@ -226,16 +242,11 @@ def exec_(shell: Interpreter, argv: list[str]) -> int:
             raise OptionError(f"{option[:2]}: invalid option")
     if not words:
         return 0
-    if "/" in words[0] and not os.path.exists(shell.path(words[0])) and shell.find_command(words[0]) is None:
-        shell.complain(f"{words[0]}: No such file or directory")
+    failure = _unfit(shell, words[0])
+    if failure:
         if "execfail" in shell.shopts:
-            return 127
-        raise Exit(127)
-    if shell.find_command(words[0]) is None:
-        shell.complain(f"exec: {words[0]}: not found")
-        if "execfail" in shell.shopts:
-            return 127
-        raise Exit(127)
+            return failure
+        raise Exit(failure)
     if clean:
         found = shell.find_command(words[0])
         shell.replace_environment({})

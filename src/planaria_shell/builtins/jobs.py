@@ -9,17 +9,12 @@ from planaria_shell.builtins.options import _list_signals
 from planaria_shell.builtins.registry import BuiltinUsageError, builtin, operands_of, options_of, usage
 from planaria_shell.expand.subscripts import is_reference
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.jobs import Job
-from planaria_shell.state.signals import SIGNALS, signal_number
+from planaria_shell.state.jobs import Job, job_line
+from planaria_shell.state.signals import CONT, SIGNALS, signal_number
 
 
 def _line(shell: Interpreter, job: Job, *, long: bool = False) -> str:
-    jobs = shell.jobs or shell.shown_jobs
-    current = [other for other in jobs if other.status is None] or jobs[-1:]
-    mark = "+" if job is current[-1] else "-" if len(current) > 1 and job is current[-2] else " "
-    number = f"{job.process_id} " if long else ""
-    text = job.text + (" &" if job.status is None else "")
-    return f"[{job.number}]{mark}  {number}{job.state():<24}{text}"
+    return job_line(shell.jobs or shell.shown_jobs, job, long=long)
 
 
 @builtin("jobs")
@@ -40,15 +35,16 @@ def jobs(shell: Interpreter, argv: list[str]) -> int:
             else:
                 chosen.append(job)
     if "r" in letters:
-        chosen = [job for job in chosen if job.status is None]
+        chosen = [job for job in chosen if job.status is None and not job.stopped]
     if "s" in letters:
-        chosen = []
+        chosen = [job for job in chosen if job.stopped]
     lines = [
         str(job.process_id) if "p" in letters else _line(shell, job, long="l" in letters) for job in chosen
     ]
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
     for job in chosen:
+        job.told = job.told or job.status is not None or bool(job.stopped)
         if job.status is not None:  # told once
             _forget(shell, job)
     return status
@@ -96,8 +92,10 @@ def wait(shell: Interpreter, argv: list[str]) -> int:
         interrupted = _run_jobs(shell, lambda: all(job.status is not None for job in shell.jobs))
         if interrupted:
             return interrupted
+        shell.tell_jobs()
         for each in shell.jobs.copy():
-            _forget(shell, each)
+            if each.status is not None:
+                _forget(shell, each)
         return 0
     status = 0
     for word in words:
@@ -119,10 +117,12 @@ def wait(shell: Interpreter, argv: list[str]) -> int:
         interrupted = _run_jobs(shell, lambda job=job: job.status is not None)  # type: ignore[misc]
         if interrupted:
             return interrupted
-        status = 127 if job.status is None else job.status
+        status = job.wait_status()
         if given.get("p"):
             shell.variables.set(given["p"], str(job.process_id))
-        _forget(shell, job)
+        shell.tell_jobs()
+        if job.status is not None:
+            _forget(shell, job)
     return status
 
 
@@ -143,6 +143,7 @@ def _wait_next(shell: Interpreter, words: list[str], variable: str | None) -> in
         if job.status is not None:
             if variable:
                 shell.variables.set(variable, str(job.process_id))
+            shell.tell_jobs()
             _forget(shell, job)
             return job.status
     return 127
@@ -162,8 +163,10 @@ def fg(shell: Interpreter, argv: list[str]) -> int:
     if job is None:
         raise BuiltinUsageError(f"{_shown(word)}: no such job", 1)
     shell.output(f"{job.text}\n".encode("utf-8", "surrogateescape"))
+    job.take(CONT)
     status = shell.wait_job(job)
-    _forget(shell, job)
+    if job.status is not None:
+        _forget(shell, job)
     return status
 
 
@@ -176,6 +179,7 @@ def bg(shell: Interpreter, argv: list[str]) -> int:
     if job is None:
         raise BuiltinUsageError(f"{_shown(word)}: no such job", 1)
     shell.output(f"[{job.number}]+ {job.text} &\n".encode("utf-8", "surrogateescape"))
+    job.take(CONT)
     return 0
 
 
@@ -264,13 +268,7 @@ def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
         return False
     if number == 0:
         return True
-    name = SIGNALS[number]
-    if name in job.shell.traps:
-        if job.shell.traps[name]:
-            job.shell.pending_signals.append(number)
-        return True
-    if name not in ("CONT", "CHLD", "WINCH", "URG", "STOP", "TSTP"):
-        job.kill(number)
+    job.take(number)
     return True
 
 

@@ -249,21 +249,22 @@ def umask(shell: Interpreter, argv: list[str]) -> int:
         _text(shell, [text])
         return 0
     word = words[0]
-    if word[0].isdecimal():
-        if not re.fullmatch(r"[0-7]+", word) or int(word, 8) > 0o777:
+    if word[:1].isdecimal():
+        if not re.fullmatch(r"[0-7]+", word) or int(word, 8) > 0o7777:
             raise BuiltinUsageError(f"{word}: octal number out of range", 1)
-        shell.umask = int(word, 8)
+        shell.umask = int(word, 8) & 0o777
         return 0
     allowed = ~shell.umask & 0o777
-    for clause in word.split(","):
-        match = _CLAUSE.match(clause)
+    position = 0
+    while True:
+        match = _CLAUSE.match(word, position)
         assert match is not None
         who, operator, permissions = match.groups()
-        if match.end() < len(clause) or not operator:
-            wrong = clause[match.end() : match.end() + 1]
-            raise BuiltinUsageError(
-                f"`{wrong}': invalid symbolic mode {'character' if operator else 'operator'}", 1
-            )
+        position = match.end()
+        following = word[position : position + 1]
+        if not operator or following not in ("", ","):
+            wrong = "character" if operator else "operator"
+            raise BuiltinUsageError(f"`{following or chr(0)}': invalid symbolic mode {wrong}", 1)
         bits = sum(_BITS[letter] for letter in set(permissions))
         for letter in "ugo" if not who or "a" in who else who:
             shift = {"u": 6, "g": 3, "o": 0}[letter]
@@ -273,5 +274,8 @@ def umask(shell: Interpreter, argv: list[str]) -> int:
                 allowed &= ~(bits << shift)
             else:
                 allowed = allowed & ~(7 << shift) | bits << shift
+        if not following:
+            break
+        position += 1
     shell.umask = ~allowed & 0o777
     return 0

@@ -149,11 +149,13 @@ def getopts(shell: Interpreter, argv: list[str]) -> int:
 def caller(shell: Interpreter, argv: list[str]) -> int:
     frames = shell.frames
     depth = None
-    if len(argv) > 1:
-        words = operands_of(argv)
+    words = operands_of(argv)
+    if words and (frames or shell.script):
         if not words[0].isdecimal():
             raise OptionError(f"{words[0]}: invalid number")
         depth = int(words[0])
+    elif words:
+        return 1
     place = len(frames) - 1 - (depth or 0)
     if not frames and depth is None:
         shell.output(b"0 NULL\n")

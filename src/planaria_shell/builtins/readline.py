@@ -1,12 +1,8 @@
-"""Readline's functions, default keys in emacs mode, and variables (readline(3))."""
+"""Readline's functions and variables (readline(3))."""
 
 from __future__ import annotations
 
-__all__ = ["FUNCTIONS", "KEYMAPS", "KEYS", "VARIABLES"]
-
-KEYMAPS = (
-    "emacs", "emacs-standard", "emacs-meta", "emacs-ctlx", "vi", "vi-move", "vi-command", "vi-insert",
-)  # fmt: skip
+__all__ = ["FUNCTIONS", "VARIABLES"]
 
 _FUNCTIONS = """
     abort accept-line alias-expand-line arrow-key-prefix backward-byte backward-char backward-delete-char
@@ -43,99 +39,6 @@ _FUNCTIONS = """
     yank-nth-arg yank-pop
 """
 FUNCTIONS = tuple(_FUNCTIONS.split())
-
-#: Lines of a function and the keys that it has; `\x20` is a space. Characters that insert themselves are
-#: left out.
-_KEYS = r"""
-    abort \C-g \C-x\C-g \e\C-g
-    accept-line \C-j \C-m
-    backward-char \C-b \eOD \e[D
-    backward-delete-char \C-h \C-?
-    backward-kill-line \C-x\C-?
-    backward-kill-word \e\C-h \e\C-?
-    backward-word \e\e[D \e[1;3D \e[1;5D \e[5D \eb
-    beginning-of-history \e<
-    beginning-of-line \C-a \eOH \e[1~ \e[H
-    bracketed-paste-begin \e[200~
-    call-last-kbd-macro \C-xe
-    capitalize-word \ec
-    character-search \C-]
-    character-search-backward \e\C-]
-    clear-display \e\C-l
-    clear-screen \C-l
-    complete \C-i \e\e\000
-    complete-command \e!
-    complete-filename \e/
-    complete-hostname \e@
-    complete-into-braces \e{
-    complete-username \e~
-    complete-variable \e$
-    delete-char \C-d \e[3~
-    delete-horizontal-space \e\\
-    digit-argument \e- \e0 \e1 \e2 \e3 \e4 \e5 \e6 \e7 \e8 \e9
-    display-shell-version \C-x\C-v
-    downcase-word \el
-    dynamic-complete-history \e\C-i
-    edit-and-execute-command \C-x\C-e
-    end-kbd-macro \C-x)
-    end-of-history \e>
-    end-of-line \C-e \eOF \e[4~ \e[F
-    exchange-point-and-mark \C-x\C-x
-    forward-char \C-f \eOC \e[C
-    forward-search-history \C-s
-    forward-word \e\e[C \e[1;3C \e[1;5C \e[5C \ef
-    glob-complete-word \eg
-    glob-expand-word \C-x*
-    glob-list-expansions \C-xg
-    history-expand-line \e^
-    history-search-backward \e[5~
-    history-search-forward \e[6~
-    insert-comment \e#
-    insert-completions \e*
-    insert-last-argument \e. \e_
-    kill-line \C-k
-    kill-word \e[3;5~ \ed
-    next-history \C-n \eOB \e[B
-    non-incremental-forward-search-history \en
-    non-incremental-reverse-search-history \ep
-    operate-and-get-next \C-o
-    possible-command-completions \C-x!
-    possible-completions \e= \e?
-    possible-filename-completions \C-x/
-    possible-hostname-completions \C-x@
-    possible-username-completions \C-x~
-    possible-variable-completions \C-x$
-    previous-history \C-p \eOA \e[A
-    quoted-insert \C-q \C-v \e[2~
-    re-read-init-file \C-x\C-r
-    reverse-search-history \C-r
-    revert-line \e\C-r \er
-    set-mark \C-@ \e\x20
-    shell-backward-word \e\C-b
-    shell-expand-line \e\C-e
-    shell-forward-word \e\C-f
-    shell-kill-word \e\C-d
-    shell-transpose-words \e\C-t
-    spell-correct-word \C-xs
-    start-kbd-macro \C-x(
-    tilde-expand \e&
-    transpose-chars \C-t
-    transpose-words \et
-    undo \C-x\C-u \C-_
-    unix-line-discard \C-u
-    unix-word-rubout \C-w
-    upcase-word \eu
-    yank \C-y
-    yank-last-arg \e. \e_
-    yank-nth-arg \e\C-y
-    yank-pop \ey
-"""
-#: The function of each key.
-KEYS = {
-    key.replace(r"\x20", " "): line.split()[0]
-    for line in _KEYS.strip().splitlines()
-    for key in line.split()[1:]
-}
 
 _ON = """
     bind-tty-special-chars echo-control-characters enable-active-region enable-bracketed-paste

@@ -196,13 +196,14 @@ def _place(shell: Interpreter, saved: Saved, redirect: Redirect, default: int, s
         if number >= shell.open_files:
             stream.release()
             raise ShellError("redirection error: cannot duplicate fd: Too many open files")
+        shell.fds[number] = stream
         try:
             shell.assign(redirect.variable, str(number))
         except ReadonlyError as error:
+            del shell.fds[number]
             stream.release()
             shell.complain(error.message)
             raise ShellError(f"{redirect.variable}: cannot assign fd to variable") from None
-        shell.fds[number] = stream
         if "varredir_close" in shell.shopts:
             saved.append((number, None))
         return

@@ -181,8 +181,8 @@ def trace_line(shell: Interpreter, text: str) -> None:
             shell.xtrace = True
     if prompt:
         prompt = prompt[0] * shell.substitution_level + prompt
-    where = shell.variables.get("BASH_XTRACEFD")
-    stream = shell.fds.get(int(where)) if where and where.isdecimal() else None
+    where = shell.trace_descriptor
+    stream = None if where is None else shell.fds.get(where)
     if stream is None:
         shell.error_output(f"{prompt}{text}\n")
     else:
@@ -198,6 +198,10 @@ def trace_assignment(shell: Interpreter, name: str, text: str, append: bool) -> 
 # -- time --------------------------------------------------------------------------------------
 
 
+#: A template for times up to a directive that is none, with its character.
+_WRONG_TIME = re.compile(r"(?:[^%]|%(?:[%P]|[0-9]?l?[RUS]|\Z))*%(?![%P]|\Z)[0-9]?+(?:l(?![%P]))?+([^RUS])", re.DOTALL)
+
+
 def report_times(shell: Interpreter, real: float, used: float, *, portable: bool) -> None:
     """What `time` prints, by TIMEFORMAT."""
     template = shell.variables.get("TIMEFORMAT")
@@ -209,6 +213,11 @@ def report_times(shell: Interpreter, real: float, used: float, *, portable: bool
     if not template:
         return
     values = {"R": real, "U": used, "S": 0.0}
+
+    wrong = _WRONG_TIME.match(template)
+    if wrong is not None:
+        shell.complain(f"TIMEFORMAT: `{wrong.group(1)}': invalid format character")
+        return
 
     def replace(match: re.Match[str]) -> str:
         digits, long, letter = match.groups()

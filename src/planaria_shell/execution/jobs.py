@@ -16,8 +16,9 @@ from collections.abc import Callable, Generator
 from planaria_shell.compile.pipeline import Producer, begin
 from planaria_shell.state.control import BROKEN_PIPE
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.jobs import Fifo, Job
+from planaria_shell.state.jobs import Fifo, Job, job_line
 from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
+from planaria_shell.state.signals import SIGNALS
 from planaria_shell.state.streams import DescriptorInput, DescriptorOutput, NullStream, flush_all, pause
 from planaria_shell.state.variable import INDEXED, Variable
 from planaria_shell.syntax.nodes import Command
@@ -44,6 +45,7 @@ __all__ = [
     "settle_jobs",
     "start_coprocess",
     "start_job",
+    "tell_jobs",
     "wait_job",
 ]
 
@@ -51,6 +53,8 @@ __all__ = [
 StreamCode = Callable[["Interpreter"], Generator[None, None, int]]
 #: Iterations that a job which neither sleeps nor ends gets when a call of the shell ends.
 _PATIENCE = 10_000
+#: Signals whose victims are not named: INT, PIPE and TERM.
+_NOT_TOLD = frozenset([2, 13, 15])
 
 
 def expect_fifos(shell: Interpreter) -> None:
@@ -89,7 +93,7 @@ def start_job(shell: Interpreter, code: StreamCode, text: str, node: Command | N
 def jobs_beside(shell: Interpreter) -> list[Job]:
     """The jobs that can go on while this shell waits: its own, those of the shells around it, and those that
     have outlived theirs."""
-    return [job for job in all_jobs(shell) if job.status is None and not job.running]
+    return [job for job in all_jobs(shell) if job.runs]
 
 
 def all_jobs(shell: Interpreter) -> list[Job]:
@@ -151,7 +155,7 @@ def run_jobs(shell: Interpreter, finished: Callable[[], bool], *, deadline: floa
             job.advance()
             if job.status is not None and "CHLD" in shell.traps and job in shell.jobs:
                 shell.run_trap("CHLD")
-        live = [job for job in live if job.status is None]
+        live = [job for job in live if job.runs]
         if live and all(job.shell.blocked[0] and not job.sleeping for job in live):
             # All that is left waits for input that cannot come while the shell waits.
             if deadline is None:
@@ -167,7 +171,7 @@ def settle_jobs(shell: Interpreter) -> None:
         shell.orphans[:] = [job for job in shell.orphans if job.status is None]
     for _ in range(_PATIENCE):
         jobs = [*shell.orphans, *shell.jobs] if outermost else shell.jobs
-        awake = [job for job in jobs if job.status is None and not job.running and not job.sleeping]
+        awake = [job for job in jobs if job.runs and not job.sleeping]
         if not awake:
             return
         for job in awake:
@@ -175,9 +179,25 @@ def settle_jobs(shell: Interpreter) -> None:
 
 
 def wait_job(shell: Interpreter, job: Job) -> int:
-    """Run until the job has ended; its status."""
+    """Run until the job has ended or stopped; its status."""
     shell.run_jobs(lambda: job.status is not None)
-    return job.status if job.status is not None else 127
+    return job.wait_status()
+
+
+def tell_jobs(shell: Interpreter) -> None:
+    """Say which jobs have been killed or, with job control, have ended or stopped, as far as it has not been
+    said."""
+    for job in shell.jobs:
+        if job.told or (job.status is None and not job.stopped):
+            continue
+        job.told = True
+        if job.stopped:
+            if shell.monitor:
+                shell.error_output(f"\n{job_line(shell.jobs, job)}\n")
+        elif job.signal and job.signal not in _NOT_TOLD and SIGNALS[job.signal] not in shell.traps:
+            shell.complain(f"{job.process_id:5d} {job.state():<24}{job.text}")
+        elif shell.monitor:
+            shell.error_output(f"{job_line(shell.jobs, job)}\n")
 
 
 def find_process(shell: Interpreter, process_id: int) -> Job | None:

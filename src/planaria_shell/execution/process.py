@@ -162,6 +162,7 @@ class RunningCommand:
         deadline = time.monotonic() + seconds
         if not (shell.background or shell.gives_way):
             shell.run_jobs(lambda: False, deadline=deadline)
+            shell.tell_jobs()
             return
         while time.monotonic() < deadline:
             shell.alarm[0] = deadline

@@ -168,10 +168,15 @@ _TRANSFORMATION = re.compile(r"\$\{!?(\w+|[@*])(\[.*\])?@", re.DOTALL)
 def bad(text: str) -> TextCode:
     """Code for an invalid expansion, which bash reports only when it gets there."""
 
-    fatal = _TRANSFORMATION.match(text) is not None
+    transformation = _TRANSFORMATION.match(text)
 
     def code(sh: Interpreter) -> str:
-        raise ShellError(f"{text}: bad substitution", fatal=fatal)
+        if transformation is None:
+            raise ShellError(f"{text}: bad substitution")
+        name, subscript = transformation.groups()
+        if name.isidentifier() and not subscript and sh.variables.get(name) is None:
+            return ""  # there is nothing to transform
+        raise ShellError(f"{text}: bad substitution", fatal=True, status=127)
 
     return code
 

@@ -365,6 +365,9 @@ class Interpreter(State, ABC):
         """Run jobs as far as they come without waiting."""
 
     @abstractmethod
+    def tell_jobs(self) -> None:
+        """Say which jobs were killed or, with job control, ended or stopped."""
+
     def wait_job(self, job: Job) -> int:
         """Run until the job has ended; its status."""
 

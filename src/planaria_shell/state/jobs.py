@@ -7,9 +7,10 @@ from collections.abc import Generator
 from typing import Protocol
 
 from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput, PipeUpdate
+from planaria_shell.state.signals import IGNORED, SIGNALS, STOPPING, signal_text
 from planaria_shell.state.streams import pause
 
-__all__ = ["Fifo", "Job", "JobOwner", "JobShell"]
+__all__ = ["Fifo", "Job", "JobOwner", "JobShell", "job_line"]
 
 #: The status of a job that Ctrl-C has ended.
 _INTERRUPTED = 130
@@ -37,12 +38,15 @@ class Job:
     __slots__ = (
         "coprocess",
         "generator",
+        "held_signals",
         "number",
         "process_id",
         "shell",
         "signal",
         "status",
+        "stopped",
         "text",
+        "told",
     )
 
     def __init__(
@@ -56,12 +60,17 @@ class Job:
         self.status: int | None = None
         #: The signal that ended it, if one did.
         self.signal = 0
+        #: The signal that stopped it, until it is continued, and those that came meanwhile.
+        self.stopped = 0
+        self.held_signals: list[int] = []
+        #: Whether the shell has said that it ended or stopped.
+        self.told = False
         #: The name of a coprocess, and the descriptors that lead to it.
         self.coprocess: tuple[str, int, int] | None = None
 
     def advance(self) -> bool:
         """Run until the next pause; False when the job has ended."""
-        if self.status is not None or self.running:
+        if self.status is not None or self.running or self.stopped:
             return False
         try:
             next(self.generator)
@@ -84,22 +93,62 @@ class Job:
         """Seconds until the job wants to go on."""
         return max(0.0, self.shell.alarm[0] - time.monotonic())
 
+    @property
+    def runs(self) -> bool:
+        """Whether it can go on: it has neither ended nor been stopped, and is not what waits."""
+        return self.status is None and not self.stopped and not self.running
+
+    def take(self, number: int) -> None:
+        """What a signal does to the job: its shell's trap runs when it goes on, or it ends, stops or continues."""
+        name = SIGNALS[number]
+        if name == "CONT":
+            self.stopped = 0
+            held, self.held_signals = self.held_signals, []
+            for one in held:
+                self.take(one)
+        if self.stopped and name != "KILL" and name not in STOPPING:
+            self.held_signals.append(number)
+        elif name in self.shell.traps and name not in ("KILL", "STOP"):
+            if self.shell.traps[name]:
+                self.shell.pending_signals.append(number)
+        elif name in STOPPING:
+            if not self.stopped and self.status is None:
+                self.stopped, self.told = number, False
+        elif name not in IGNORED:
+            self.kill(number)
+
     def kill(self, number: int) -> None:
         """End the job as a signal would."""
         if self.status is None:
             self.generator.close()
             self.status = 128 + number
             self.signal = number
+            self.stopped, self.told = 0, False
 
-    def state(self) -> str:
-        """What `jobs` shows."""
+    def wait_status(self) -> int:
+        """The status that `wait` has for the job, which may have stopped."""
+        return self.status if self.status is not None else 128 + self.stopped if self.stopped else 127
+
+    def state(self, *, long: bool = False) -> str:
+        """What `jobs` shows, or `jobs -l`."""
+        if self.stopped:
+            return f"Stopped{STOPPING[SIGNALS[self.stopped]] if long else ''}"
         if self.status is None:
             return "Running"
         if self.signal:
-            return {1: "Hangup", 2: "Interrupt", 9: "Killed", 15: "Terminated"}.get(
-                self.signal, f"Signal {self.signal}"
-            )
+            return signal_text(self.signal)
         return "Done" if self.status == 0 else f"Exit {self.status}"
+
+
+def job_line(jobs: list[Job], job: Job, *, long: bool = False) -> str:
+    """A job as the command `jobs` shows it; `jobs` are all that its shell has."""
+    # What was stopped is the current job, else what was put into the background last.
+    current = sorted([other for other in jobs if other.status is None], key=lambda other: bool(other.stopped))
+    current = current or jobs[-1:]
+    mark = "+" if job is current[-1] else "-" if len(current) > 1 and job is current[-2] else " "
+    number = f"{job.process_id:5d}" if long else ""
+    text = job.text + (" &" if job.status is None and not job.stopped else "")
+    return f"[{job.number}]{mark} {number} {job.state(long=long):<24}{text}"
 
 
 class Fifo:
@@ -130,7 +179,7 @@ class Fifo:
         can be written to as well."""
 
         def pull() -> bool:
-            live = [job for job in owner.jobs if job.status is None]
+            live = [job for job in owner.jobs if job.status is None and not job.stopped]
             progress = False
             for job in live:
                 if not job.sleeping and job.advance():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["CHLD", "IGNORED", "SIGNALS", "XFSZ", "signal_name", "signal_number"]
+__all__ = ["CHLD", "CONT", "IGNORED", "SIGNALS", "STOPPING", "XFSZ", "signal_name", "signal_number", "signal_text"]
 
 SIGNALS: dict[int, str] = {
     1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
@@ -17,11 +17,31 @@ _NUMBERS["CLD"] = 17
 _NUMBERS["POLL"] = 29
 #: A child has ended.
 CHLD = 17
+#: What goes on that was stopped.
+CONT = 18
 #: A file would become larger than it may.
 XFSZ = 25
 _PSEUDO = ("EXIT", "DEBUG", "ERR", "RETURN")
 #: Signals that do nothing to a process that has no trap for them.
 IGNORED = frozenset(["CHLD", "CONT", "URG", "WINCH", "STOP", "TSTP", "TTIN", "TTOU"])
+#: Signals that stop a job, and what `jobs -l` says of them.
+STOPPING = {"STOP": " (signal)", "TSTP": "", "TTIN": " (tty input)", "TTOU": " (tty output)"}
+#: What ended a process, in words (strsignal(3)).
+_TEXTS = {
+    1: "Hangup", 2: "Interrupt", 3: "Quit", 4: "Illegal instruction", 5: "Trace/breakpoint trap", 6: "Aborted",
+    7: "Bus error", 8: "Floating point exception", 9: "Killed", 10: "User defined signal 1",
+    11: "Segmentation fault", 12: "User defined signal 2", 13: "Broken pipe", 14: "Alarm clock",
+    15: "Terminated", 16: "Stack fault", 24: "CPU time limit exceeded", 25: "File size limit exceeded",
+    26: "Virtual timer expired", 27: "Profiling timer expired", 29: "I/O possible", 30: "Power failure",
+    31: "Bad system call",
+}  # fmt: skip
+
+
+def signal_text(number: int) -> str:
+    """What a signal that has ended a process is called in messages."""
+    return _TEXTS.get(number, f"Real-time signal {number - 34}" if number >= 34 else f"Signal {number}")
+
+
 
 
 def signal_number(text: str) -> int | None:

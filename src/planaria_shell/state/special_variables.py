@@ -103,6 +103,13 @@ def _set_ignored_names(shell: Interpreter, value: str | None) -> None:
         shell.shopts.discard("dotglob")
 
 
+def _set_trace(shell: Interpreter, value: str | None) -> None:
+    number = int(value) if value and value.isdecimal() else -1
+    shell.trace_descriptor = number if number in shell.fds else None
+    if value and shell.trace_descriptor is None:
+        shell.complain(f"BASH_XTRACEFD: {value}: invalid value for trace file descriptor")
+
+
 def _set_path(shell: Interpreter, value: str | None) -> None:
     shell.hashed.clear()
     shell.hash_hits.clear()
@@ -181,6 +188,7 @@ _SETTERS: dict[str, Callable[[Interpreter, str | None], None]] = {
     "PATH": _set_path,
     "OPTIND": _set_optind,
     "BASH_ARGV0": _set_name,
+    "BASH_XTRACEFD": _set_trace,
 }
 del _GETTERS["COLUMNS_"]
 Variables.getters = _GETTERS

@@ -234,6 +234,8 @@ class State:
         self.spooled_outputs: list[tuple[str, Stream | None, Stream]] = []
         # What special variables need.
         self.ifs = " \t\n"
+        #: Where `set -x` writes to, unless that is the standard error.
+        self.trace_descriptor: int | None = None
         #: Whether each byte is a character (the locale of C).
         self.bytewise = False
         self.random = Random(int(time.time_ns() ^ self.process_id) & 0xFFFFFFFF)

@@ -72,6 +72,8 @@ class _Printer:
 
     def __init__(self) -> None:
         self.documents: list[Redirect] = []
+        #: Whether some have been written since the last separator, which they stand for.
+        self.documents_written = False
         #: Whether this is within a function, where each command stands on a line of its own.
         self.in_function = False
 
@@ -101,10 +103,9 @@ class _Printer:
             text = self.command(command, indent)
             last = place == count - 1
             mark = " &" if background else (ending if last else ";")
-            text += mark
-            if self.documents:
-                text = text.removesuffix(";") if mark == ";" else text
-                text += self._documents()
+            below = self._documents() if self.documents else ""
+            text += ("" if mark == ";" and self.documents_written else mark) + below
+            self.documents_written = False
             # What follows a background command stands on the same line.
             result += text + ("" if last else " " if background or not self.in_function else "\n" + pad)
         return result
@@ -113,9 +114,10 @@ class _Printer:
         text = ""
         for redirect in self.documents:
             delimiter = redirect.delimiter.strip("'\"").replace("\\", "")
-            text += "\n" + redirect.target.source + delimiter + "\n"
+            text += "\n" + redirect.target.source + delimiter
         self.documents = []
-        return text.removesuffix("\n") + "\n"
+        self.documents_written = True
+        return text + "\n"
 
     def inline(self, node: Sequence, indent: int) -> str:
         """A list on one line, as in conditions."""
@@ -231,7 +233,9 @@ class _Printer:
                 self.documents.append(redirect)
             elif redirect.operator in ("<&", ">&"):
                 default = "0" if redirect.operator == "<&" else "1"
-                text += f" {number or default}{redirect.operator}{redirect.target.source}"
+                # What is closed is shown as an output.
+                operator = ">&" if redirect.target.source == "-" else redirect.operator
+                text += f" {number or default}{operator}{redirect.target.source}"
             else:
                 number = number or ("0" if redirect.operator == "<>" else "")
                 text += f" {number}{redirect.operator} {written(redirect.target.source)}"
