@@ -14,6 +14,7 @@ from planaria_shell.execution import (
     diagnostics,
     evaluator,
     jobs,
+    remembering,
     resources,
     subshells,
     traps,
@@ -113,7 +114,8 @@ class Shell(Interpreter):
     leaves_state_alone = subshells.leaves_state_alone
     # Running source text.
     run = evaluator.run
-    remember = evaluator.remember
+    remember = remembering.remember
+    enter_history = remembering.enter_history
     run_exit_trap = evaluator.run_exit_trap
     exit_within = evaluator.exit_within
     finish = evaluator.finish

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
+
 from planaria_shell.builtins.registry import BuiltinUsageError, OptionError, builtin, options_of
 from planaria_shell.errors import ShellError
 from planaria_shell.state.interpreter import Interpreter
@@ -25,6 +28,7 @@ def history(shell: Interpreter, argv: list[str]) -> int:
         raise BuiltinUsageError("cannot use more than one of -anrw", 1)
     if "c" in given:
         shell.history.clear()
+        shell.history_base = 1
         shell.history_replaced = True
         return 0
     if "d" in given:
@@ -35,7 +39,7 @@ def history(shell: Interpreter, argv: list[str]) -> int:
             if shell.history_enabled and shell.history and not shell.history_replaced:
                 shell.history.pop()
             shell.history_replaced = True
-            shell.history.append(" ".join(words))
+            shell.enter_history(" ".join(words))
         return 0
     if "p" in given:
         # The line that asks is not an event.
@@ -54,7 +58,7 @@ def history(shell: Interpreter, argv: list[str]) -> int:
         return status
     if given.keys() & set("anrw"):
         return _file(shell, next(letter for letter in "anrw" if letter in given), words)
-    lines = list(enumerate(shell.history, 1))
+    lines = list(enumerate(shell.history, shell.history_base))
     if words:
         if not words[0].isdecimal():
             raise BuiltinUsageError(f"{words[0]}: numeric argument required", 1)
@@ -95,7 +99,7 @@ def _delete(shell: Interpreter, text: str) -> int:
         if not one.lstrip("-").isdecimal():
             raise BuiltinUsageError(f"{text}: history position out of range", 1)
         number = int(one)
-        places.append(number + count if number < 0 else number - 1)
+        places.append(number + count if number < 0 else number - shell.history_base)
     if not 0 <= places[0] <= places[-1] < count:
         raise BuiltinUsageError(f"{text}: history position out of range", 1)
     del shell.history[places[0] : places[-1] + 1]
@@ -126,16 +130,41 @@ def fc(shell: Interpreter, argv: list[str]) -> int:
         return _list(shell, entries, words, letters)
     if "s" in letters or editor == "-":
         return _again(shell, entries, words)
-    raise ShellError("there is no editor: `fc -l` lists commands, `fc -s` runs one again")
+    return _edit(shell, editor or "${FCEDIT:-${EDITOR:-vi}}", entries, words)
 
 
-def _find(entries: list[str], word: str, default: int) -> int:
+def _edit(shell: Interpreter, editor: str, entries: list[str], words: list[str]) -> int:
+    """`fc`: run what an editor makes of some commands."""
+    if not entries:
+        raise ShellError("no command found")
+    first = _find(entries, shell.history_base, words[0] if words else "", len(entries) - 1)
+    last = _find(entries, shell.history_base, words[1], first) if len(words) > 1 else first
+    chosen = entries[first : last + 1] if first <= last else entries[last : first + 1][::-1]
+    descriptor, path = tempfile.mkstemp(prefix="bash-fc.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.writelines(f"{line}\n" for line in chosen)
+        status = shell.run_text(f"{editor} {path}")
+        flush_all()
+        if status:
+            return status
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            text = file.read()
+    finally:
+        os.unlink(path)
+    shell.error_output(text)
+    if shell.history_enabled and shell.history:
+        shell.history[-1] = text.strip("\n")
+    return shell.run_text(text)
+
+
+def _find(entries: list[str], base: int, word: str, default: int) -> int:
     """The place of the entry that a number or the beginning of a command names."""
     if not word:
         return default
     if word.lstrip("-").isdecimal():
         number = int(word)
-        place = number - 1 if number > 0 else len(entries) + number - (1 if number == 0 else 0)
+        place = number - base if number > 0 else len(entries) + number - (1 if number == 0 else 0)
         return min(max(place, 0), len(entries) - 1)
     for place in range(len(entries) - 1, -1, -1):
         if entries[place].startswith(word):
@@ -146,12 +175,13 @@ def _find(entries: list[str], word: str, default: int) -> int:
 def _list(shell: Interpreter, entries: list[str], words: list[str], letters: set[str]) -> int:
     if not entries:
         return 0
-    first = _find(entries, words[0] if words else "", max(0, len(entries) - _RECENT))
-    last = _find(entries, words[1] if len(words) > 1 else "", len(entries) - 1)
+    base = shell.history_base
+    first = _find(entries, base, words[0] if words else "", max(0, len(entries) - _RECENT))
+    last = _find(entries, base, words[1] if len(words) > 1 else "", len(entries) - 1)
     places = list(range(first, last + 1)) if first <= last else list(range(first, last - 1, -1))
     if "r" in letters:
         places.reverse()
-    _lines(shell, [f"{'' if 'n' in letters else place + 1}\t {entries[place]}" for place in places])
+    _lines(shell, [f"{'' if 'n' in letters else place + shell.history_base}\t {entries[place]}" for place in places])
     return 0
 
 
@@ -163,7 +193,7 @@ def _again(shell: Interpreter, entries: list[str], words: list[str]) -> int:
         changes.append((old, new))
     if not entries:
         raise ShellError("no command found")
-    text = entries[_find(entries, words[0] if words else "", len(entries) - 1)]
+    text = entries[_find(entries, shell.history_base, words[0] if words else "", len(entries) - 1)]
     for old, new in changes:
         text = text.replace(old, new)
     shell.error_output(text + "\n")

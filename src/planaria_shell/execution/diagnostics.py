@@ -238,33 +238,45 @@ def report_times(shell: Interpreter, real: float, used: float, *, portable: bool
 # -- prompts -----------------------------------------------------------------------------------
 
 
+def _trimmed(directory: str, kept: int) -> str:
+    """The directory with only so many of its last names, and dots for those before them."""
+    root = "~" if directory.startswith("~") else ""
+    names = directory.removeprefix(root).split("/")[1:]
+    if len(names) <= kept:
+        return directory
+    return f"{root + '/' if root else ''}.../{'/'.join(names[-kept:])}"
+
+
 def prompt(shell: Interpreter, text: str) -> str:
     """A prompt string with its escapes and expansions replaced (also `${x@P}`)."""
     home = shell.variables.get("HOME") or ""
     cwd = shell.cwd
     short = "~" + cwd[len(home) :] if home and (cwd == home or cwd.startswith(home + "/")) else cwd
+    kept = shell.variables.get("PROMPT_DIRTRIM") or ""
+    trimmed = _trimmed(short, int(kept)) if kept.isdecimal() and int(kept) else short
     now = time.localtime()
     sign = "#" if shell.variables.get("EUID") == "0" else "$"
     fixed = {
         "a": "\a", "e": "\x1b", "n": "\n", "r": "\r", "\\": "\\", "[": "", "]": "", "$": sign,
         "u": shell.variables.get("USER") or "root", "h": HOST, "H": HOST, "s": shell.name,
-        "v": "5.2", "V": "5.2.15", "w": short, "W": short.rpartition("/")[2] or "/",
+        "v": "5.2", "V": "5.2.15", "w": trimmed, "W": short.rpartition("/")[2] or "/",
         "j": str(len(shell.jobs)),
         "d": time.strftime("%a %b %d", now), "t": time.strftime("%H:%M:%S", now),
         "T": time.strftime("%I:%M:%S", now), "@": time.strftime("%I:%M %p", now),
         "A": time.strftime("%H:%M", now), "l": "tty",
-        "#": str(shell.command_number), "!": str(len(shell.history) + 1),
+        "#": str(shell.command_number), "!": str(len(shell.history) + shell.history_base),
     }  # fmt: skip
 
     def replace(match: re.Match[str]) -> str:
         octal, form, char = match.groups()
         if octal is not None:
-            return chr(int(octal, 8))
+            code = int(octal, 8) & 0xFF
+            return chr(code) if code < 0x80 else chr(0xDC00 + code)
         if form is not None:
             return time.strftime(form or "%X", now)
         return fixed.get(char, "\\" + char)
 
     text = re.sub(r"\\(?:([0-7]{3})|D\{([^}]*)\}|(.))", replace, text, flags=re.DOTALL)
-    if "$" in text or "`" in text:
+    if ("$" in text or "`" in text) and "promptvars" in shell.shopts:
         text = shell.expand_text(text)
     return text

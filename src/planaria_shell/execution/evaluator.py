@@ -16,7 +16,6 @@ from planaria_shell.state.streams import CapturedOutput, DescriptorOutput, NullS
 __all__ = [
     "exit_within",
     "finish",
-    "remember",
     "run",
     "run_exit_trap",
     "run_text",
@@ -91,24 +90,6 @@ def _tell_failures(shell: Interpreter) -> None:
                 shell.status = shell.write_failed(error)
             except Exit as jump:
                 shell.status = jump.status
-
-
-def remember(shell: Interpreter, source: str) -> None:
-    """Put what is about to be run into the history, as HISTCONTROL and HISTSIZE have it."""
-    text = source.strip("\n")
-    shell.history_replaced = False
-    control = (shell.variables.get("HISTCONTROL") or "").split(":")
-    spaces = "ignorespace" in control or "ignoreboth" in control
-    if not text.strip() or (spaces and text[0] == " "):
-        return
-    if "erasedups" in control:
-        shell.history = [one for one in shell.history if one != text]
-    elif shell.history and shell.history[-1] == text and {"ignoredups", "ignoreboth"} & set(control):
-        return
-    shell.history.append(text)
-    size = shell.variables.get("HISTSIZE") or "500"
-    if size.isdecimal() and len(shell.history) > int(size):
-        del shell.history[: len(shell.history) - int(size)]
 
 
 def _run_program(shell: Interpreter, program: Program, where: str) -> None:

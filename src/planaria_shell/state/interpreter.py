@@ -209,6 +209,10 @@ class Interpreter(State, ABC):
         """
 
     @abstractmethod
+    def enter_history(self, text: str) -> None:
+        """Put a line into the history, unless HISTCONTROL or HISTIGNORE keep it out."""
+
+    @abstractmethod
     def remember(self, source: str) -> None:
         """Put what is about to be run into the history, as HISTCONTROL and HISTSIZE have it."""
 
@@ -368,6 +372,7 @@ class Interpreter(State, ABC):
     def tell_jobs(self) -> None:
         """Say which jobs were killed or, with job control, ended or stopped."""
 
+    @abstractmethod
     def wait_job(self, job: Job) -> int:
         """Run until the job has ended; its status."""
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from planaria_shell.state.history import shorten_history
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.random_numbers import Random
 from planaria_shell.state.variable import (
@@ -163,7 +164,7 @@ _GETTERS: dict[str, Callable[[Interpreter], str]] = {
     "_": lambda shell: shell.last_argument,
     "COLUMNS_": lambda shell: "80",
     "BASH_ARGV0": lambda shell: shell.name,
-    "HISTCMD": lambda shell: str(len(shell.history) + 1),
+    "HISTCMD": lambda shell: str(len(shell.history) + shell.history_base - shell.history_enabled),
 }
 _ARRAYS: dict[str, Callable[[Interpreter], dict[int, str] | dict[str, str]]] = {
     "FUNCNAME": _functions,
@@ -188,6 +189,7 @@ _SETTERS: dict[str, Callable[[Interpreter, str | None], None]] = {
     "PATH": _set_path,
     "OPTIND": _set_optind,
     "BASH_ARGV0": _set_name,
+    "HISTSIZE": lambda shell, value: shorten_history(shell, value or "", renumber=True),
     "BASH_XTRACEFD": _set_trace,
 }
 del _GETTERS["COLUMNS_"]

@@ -243,6 +243,8 @@ class State:
         self.getopts_offset = 1
         self.directories: list[str] = []
         self.history: list[str] = []
+        #: The number of the first of them.
+        self.history_base = 1
         #: How many lines of it are in its file, and whether the line that runs has been taken out of it.
         self.history_saved = 0
         self.history_replaced = False
