@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import io
 import os
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
@@ -13,8 +14,10 @@ from planaria_shell.state.command import Process, Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.regex.syntax import RegexError
-from planaria_shell.toolkit.streams import decode, is_directory, open_input, reason
+from planaria_shell.toolkit.streams import BLOCK, FileInput, decode, is_directory, open_input, reason
 
+#: So many lines that were found in files are written at once.
+_WAITING = 500
 _USAGE = "Usage: grep [OPTION]... PATTERNS [FILE]...\n"
 _HELP = (
     _USAGE
@@ -112,35 +115,59 @@ def grep(call: Invocation) -> Generator[None, None, Status]:
     else:
         output.names = settings.names
     selected_any = failed = False
-    for name, message in _files(process, operands, settings, bare):
+    search = Search(output, pattern, "", process)
+    for name, path, message in _files(process, operands, settings, bare):
         if message:
             failed = True
             if not settings.silent:
+                search.write()
                 process.error(f"{name}: {message}")
             continue
+        search.begin(settings.label if name == "-" else name)
+        opened = False
         try:
-            source = open_input(process, name)
-        except OSError as problem:
-            failed = True
-            if not settings.silent:
-                process.error(f"{name}: {reason(problem)}")
-            continue
-        shown = settings.label if name == "-" else name
-        search = Search(output, pattern, shown, process)
-        try:
-            selected = yield from search.run(source)
+            source, data = _opened(path) if path else (open_input(process, name), b"")
+            opened = True
+            if source is None:
+                selected = search.whole(data)
+            else:
+                try:
+                    selected = yield from search.run(source)
+                finally:
+                    source.close()
+            if len(search.waiting) > _WAITING or not path:
+                search.write()
+                if process.stdout.full:
+                    yield
         except OSError as problem:
             if isinstance(problem, BrokenPipeError):
                 raise
             failed = True
-            process.error(f"{name}: {reason(problem)}")
+            if opened or not settings.silent:
+                search.write()
+                process.error(f"{name}: {reason(problem)}")
             continue
-        finally:
-            source.close()
         selected_any |= selected
         if selected and output.quiet:
             return 0
+    search.write()
     return 2 if failed and not (output.quiet and selected_any) else 0 if selected_any else 1
+
+
+def _opened(path: str) -> tuple[FileInput | None, bytes]:
+    """A regular file: all of it if it is small, else open for reading."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        data = os.read(descriptor, BLOCK)
+        if len(data) == BLOCK:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            source = FileInput(io.FileIO(descriptor))
+            descriptor = -1
+            return source, b""
+        return None, data
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def _read(process: Process, given: list[tuple[str, str | None]], matcher: str) -> _Settings:
@@ -291,39 +318,43 @@ def _pattern_file(process: Process, name: str) -> list[str]:
 
 def _files(
     process: Process, operands: list[str], settings: _Settings, bare: bool
-) -> Iterator[tuple[str, str]]:
-    """Names of files to search, each with an error message or an empty one."""
+) -> Iterator[tuple[str, str, str]]:
+    """Names of files to search, each with its path if it is known to be a regular file, and with an error
+    message or an empty one."""
     for operand in operands:
         if operand == "-":
-            yield operand, ""
+            yield operand, "", ""
         elif is_directory(process, operand):
             if settings.directories == "recurse":
                 if _excluded_directory(operand, settings):
                     continue
                 yield from _walk(process.path(operand), "" if bare else operand, settings)
             elif settings.directories == "read" and not _excluded_file(operand, settings):
-                yield operand, "Is a directory"
+                yield operand, "", "Is a directory"
         elif not _excluded_file(operand, settings):
-            yield operand, ""
+            yield operand, "", ""
 
 
-def _walk(path: str, shown: str, settings: _Settings) -> Iterator[tuple[str, str]]:
+def _walk(path: str, shown: str, settings: _Settings) -> Iterator[tuple[str, str, str]]:
     try:
         with os.scandir(path) as found:
             entries = sorted(found, key=lambda entry: entry.name)
     except OSError as problem:
-        yield shown or ".", reason(problem)
+        yield shown or ".", "", reason(problem)
         return
     prefix = shown if not shown or shown.endswith("/") else shown + "/"
     for entry in entries:
         name = prefix + entry.name
-        if entry.is_symlink() and not settings.follow:
+        if entry.is_file(follow_symlinks=False):
+            if not settings.file_globs or not _excluded_file(entry.name, settings):
+                yield name, entry.path, ""
+        elif entry.is_symlink() and not settings.follow:
             continue
-        if entry.is_dir():
+        elif entry.is_dir():
             if not _excluded_directory(entry.name, settings):
                 yield from _walk(entry.path, name, settings)
         elif not _excluded_file(entry.name, settings) and (entry.is_file() or entry.is_symlink()):
-            yield name, ""
+            yield name, "", ""
 
 
 def _excluded_directory(name: str, settings: _Settings) -> bool:

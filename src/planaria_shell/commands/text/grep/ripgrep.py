@@ -316,7 +316,8 @@ class _Search(Search):
         self.walked = False
         self.begun = False
         if (
-            view.replacement is not None
+            view.names
+            or view.replacement is not None
             or view.column
             or view.trim
             or view.heading

@@ -83,13 +83,12 @@ class Output:
 
 
 class Search:
-    """The search of one input."""
+    """The search of one input after another."""
 
     def __init__(self, output: Output, matcher: Matcher, name: str, process: Process) -> None:
         self.output = output
         self.matcher = matcher
         self.pattern = matcher.pattern
-        self.name = name
         self.process = process
         self.end = "\0" if output.null_data else "\n"
         self.printing = not (output.count or output.list_files or output.quiet)
@@ -99,7 +98,7 @@ class Search:
         if output.only_matching:
             self.before = self.after = 0
         self.plain = self.printing and not (
-            output.names or output.numbers or output.offsets or output.colors or self.context
+            output.numbers or output.offsets or output.colors or self.context
             or output.max_count is not None or output.initial_tab
         )  # fmt: skip
         if output.only_matching:
@@ -111,6 +110,17 @@ class Search:
             and matcher.whole_text and matcher.pattern.by_lines
         )  # fmt: skip
         self.waiting: list[str] = []
+        literal = self.pattern.literal
+        #: What is in every file of which something is printed or told.
+        self.needed = encode(literal) if literal and not (
+            output.invert or output.count or output.list_files == "L" or output.null_data
+        ) else b""
+        self.begin(name)
+
+    def begin(self, name: str) -> None:
+        """Turn to the next input."""
+        self.name = name
+        self.prefix = self._name(":")
         self.selected = 0
         self.done = False
         self.binary = False
@@ -125,32 +135,60 @@ class Search:
 
     def run(self, source: Chunks) -> Generator[None, None, bool]:
         """Search to the end, or to where the answer is known; whether a line was selected."""
-        output, stdout = self.output, self.process.stdout
-        self.done = output.max_count == 0
+        stdout = self.process.stdout
+        self.done = self.output.max_count == 0
         if not self.done:
             for text in self._texts(source):
-                if not self.binary and output.binary != "text" and not output.null_data and "\0" in text:
-                    if output.binary == "without-match":
-                        return False
-                    self.binary = True
-                if self.binary:
-                    text = text.replace("\0", "\n")
-                self._search(text)
+                self._take(text)
                 if self.waiting:
-                    stdout.write(encode("".join(self.waiting)))
-                    self.waiting.clear()
+                    self.write()
                     if stdout.full:
                         yield
                 if self.done:
                     break
+        return self._finish()
+
+    def whole(self, data: bytes) -> bool:
+        """The same for an input that is here as a whole. What is found may wait for `write`."""
+        self.done = self.output.max_count == 0
+        if data and not self.done:
+            if self.needed and self.needed not in data:
+                return False
+            text = decode(data)
+            self._take(text if text.endswith(self.end) else text + self.end)
+        return self._finish()
+
+    def write(self) -> None:
+        """Write what was found and waits."""
+        if self.waiting:
+            self.process.stdout.write(encode("".join(self.waiting)))
+            self.waiting.clear()
+
+    def _take(self, text: str) -> None:
+        output = self.output
+        if not self.binary and output.binary != "text" and not output.null_data and "\0" in text:
+            self.binary = True
+            if output.binary == "without-match":
+                self.done = True
+        if not self.binary:
+            self._search(text)
+        elif not self.done:
+            self._search(text.replace("\0", "\n"))
+
+    def _finish(self) -> bool:
+        """Say what is said at an input's end; whether a line was selected."""
+        output = self.output
+        if self.binary and output.binary == "without-match":
+            return False
         if output.count:
-            stdout.write(encode(self._name(":") + f"{self.selected}\n"))
+            self.waiting.append(f"{self.prefix}{self.selected}\n")
         elif output.list_files and bool(self.selected) == (output.list_files == "l"):
-            stdout.write(encode(output.paint("fn", self.name) + ("\0" if output.null_names else "\n")))
+            self.waiting.append(output.paint("fn", self.name) + ("\0" if output.null_names else "\n"))
         elif self.printing and self.selected and (self.binary or self.invalid):
             if output.binary == "without-match":
                 return True
-            stdout.flush()
+            self.write()
+            self.process.stdout.flush()
             self.process.error(f"{self.name}: binary file matches")
         return self.selected > 0
 
@@ -262,23 +300,36 @@ class Search:
 
     def _search_plain(self, text: str) -> None:
         """Whole lines and nothing else: blocks of text are passed on."""
-        add = self.waiting.append
+        prefix = self.prefix
+        found: list[str] = []
+        add = found.append
         if self.output.only_matching:
-            for found in self.pattern.engine(text).finditer(text):
-                add(found[0] + "\n")
+            for match in self.pattern.engine(text).finditer(text):
+                add(f"{prefix}{match[0]}\n")
         elif self.output.invert:
             position = 0
             for start, end in self._matching(text):
                 if start > position:
-                    add(text[position:start])
+                    add(self._prefixed(text[position:start]))
                 position = end
             if position < len(text):
-                add(text[position:])
+                add(self._prefixed(text[position:]))
+        elif prefix:
+            for start, end in self._matching(text):
+                add(prefix + text[start:end])
         else:
             for start, end in self._matching(text):
                 add(text[start:end])
-        if self.waiting:
+        if found:
+            self.waiting += found
             self.selected = 1
+
+    def _prefixed(self, lines: str) -> str:
+        """Whole lines, each with the name of its file."""
+        if not self.prefix:
+            return lines
+        end = self.end
+        return self.prefix + lines[:-1].replace(end, end + self.prefix) + end
 
     def _gap(self, text: str, start: int, stop: int) -> None:
         """Lines that were not selected, with context wanted."""
