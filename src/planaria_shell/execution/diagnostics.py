@@ -199,7 +199,7 @@ def trace_assignment(shell: Interpreter, name: str, text: str, append: bool) -> 
 
 
 #: A template for times up to a directive that is none, with its character.
-_WRONG_TIME = re.compile(r"(?:[^%]|%(?:[%P]|[0-9]?l?[RUS]|\Z))*%(?![%P]|\Z)[0-9]?+(?:l(?![%P]))?+([^RUS])", re.DOTALL)
+_WRONG_TIME = re.compile(r"(?:[^%]|%(?:[%P]|[0-9]?l?[RUS]|\Z))*%(?![%P]|\Z)[0-9]?+(?:l(?![%P]))?+([^RUS]|\Z)", re.DOTALL)
 
 
 def report_times(shell: Interpreter, real: float, used: float, *, portable: bool) -> None:
@@ -216,7 +216,7 @@ def report_times(shell: Interpreter, real: float, used: float, *, portable: bool
 
     wrong = _WRONG_TIME.match(template)
     if wrong is not None:
-        shell.complain(f"TIMEFORMAT: `{wrong.group(1)}': invalid format character")
+        shell.complain(f"TIMEFORMAT: `{wrong.group(1) or chr(0)}': invalid format character")
         return
 
     def replace(match: re.Match[str]) -> str:

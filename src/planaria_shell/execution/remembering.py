@@ -30,9 +30,8 @@ def remember(shell: Interpreter, source: str) -> None:
         for line in text.split("\n"):
             enter_history(shell, line)
     else:
-        # The line of a here-document's delimiter ends with a newline.
-        whole = source.removesuffix("\n") + ("\n" if "<<" in text else "")
-        enter_history(shell, text if "lithist" in shell.shopts else one_line(whole))
+        # The line of a here-document's delimiter keeps its newline.
+        enter_history(shell, text if "lithist" in shell.shopts else one_line(f"{text}\n"))
 
 
 def enter_history(shell: Interpreter, text: str) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.arithmetic import literal
 from planaria_shell.expand.subscripts import key_of
-from planaria_shell.state.characters import by_bytes, by_characters
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.process_files import descriptor_in, is_descriptors, process_exists
 from planaria_shell.state.streams import flush_all
@@ -293,15 +292,22 @@ def failed_operand(error: ShellError) -> Exception:
     return TestError(error.message if isinstance(error, ReadonlyError) else f"[[: {error.message}", 1)
 
 
+def _latin(text: str) -> str:
+    return text.encode("utf-8", "surrogateescape").decode("latin-1")
+
+
 def search(shell: Interpreter, subject: str, source: str) -> bool:
     """`[[ subject =~ source ]]`, which sets BASH_REMATCH."""
     if shell.bytewise:
-        subject, source = by_bytes(subject), by_bytes(source)
+        # A byte that is no character matches nothing: here each is one of Latin-1.
+        subject, source = _latin(subject), _latin(source)
     try:
         expression = compile_extended(source, ignore_case="nocasematch" in shell.shopts)
     except RegexError:
         raise TestError("", 2) from None
     match = expression.search(subject)
     groups = [match.group(), *(group or "" for group in match.groups())] if match else []
-    shell.set_matches([by_characters(group) for group in groups] if shell.bytewise else groups)
+    if shell.bytewise:
+        groups = [group.encode("latin-1").decode("utf-8", "surrogateescape") for group in groups]
+    shell.set_matches(groups)
     return match is not None

@@ -8,7 +8,7 @@ __all__ = ["one_line"]
 
 #: Tokens behind which a line may end without a semicolon.
 _OPEN = frozenset(
-    ["{", "(", ")", ";", "&", "|", "case", "do", "else", "if", ";;", ";&", ";;&", "then", "until", "while", "&&"]
+    ["\n", "{", "(", ")", ";", "&", "|", "case", "do", "else", "if", ";;", ";&", ";;&", "then", "until", "while", "&&"]
     + ["||", "in"]
 )
 _TOKEN = re.compile(
@@ -55,12 +55,13 @@ def one_line(text: str) -> str:
                 start = position
                 position = _after_documents(text, position, documents)
                 documents.clear()
-                pieces.append("\n" + text[start:position])
+                pieces.append("\n" + text[start:position] + (" " if position < len(text) else ""))
             elif commented:
                 pieces.append("\n")
-            else:
+            elif position < len(text):
                 pieces.append(enclosed[-1] or _separator(tokens, text[position:]))
             commented = False
+            tokens.append("\n")
             continue
         if kind == "delimiter" or kind == "document":
             delimiter = re.sub(r"[\\'\"]", "", match.group("delimiter"))
@@ -105,10 +106,12 @@ def _separator(tokens: list[str], following: str) -> str:
     if last == ")":
         in_case = "case" in tokens and "esac" not in tokens[len(tokens) - tokens[::-1].index("case") :]
         return " " if before == "(" or in_case else "; "
-    if before in ("function", "case"):
+    if before == "function":
+        return " "
+    if "<<" in following.split("\n", 1)[0]:
+        return "\n"
+    if before == "case":
         return " "
     if before == "for":
         return " " if following.lstrip().startswith("in") else ";"
-    if last in _OPEN:
-        return " "
-    return "" if not following.split("\n", 1)[0].strip() else "; "
+    return " " if last in _OPEN else "; "

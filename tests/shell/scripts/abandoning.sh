@@ -320,3 +320,5 @@ echo $(( 1 + )) || echo or
 echo $((  08 )); echo same
 echo $(( 0x )) $(( 2#12 )) ; echo same
 echo $(( 37#1 )) ; echo same
+# ----
+echo ${x@Z}; x=1; (echo ${x@Z}; echo in); echo $?; (echo ${x?m}; echo in); echo $?; (echo ${x!}; echo in); echo $?; f() { echo ${x@}; echo no; }; f; echo no

@@ -62,3 +62,31 @@ f() { case x in (a) b;; esac; case "$y" in
 declare -f f
 # ----
 set -x; for ((i=0; i<2; i++ )); do :; done; ((x=1 )); [[ a == b ]]; [[ -n $x && $x -eq 1 || ! a ]]; case $x in 1) :;; esac; for i in a "b c"; do echo $i; done; a=1 b="x y"; c=(1 '2 3'); c+=(4); d[2]=q; echo "$(echo in)" | cat; f() { local z=1; echo $z; }; f; x=5 echo hi; if true; then :; fi; while false; do :; done; select q in a; do break; done <<< 1; { echo g; }; (echo s); eval 'echo e'; : ${v:=def}; echo '' "a'b" $'t\tt' 'a$b' a=b ~; declare -i n=5; local_=; unset n; y=$((1+2)); echo > /dev/null; exec 3>&1; test -n x; [ a = a ]; let k=1; export E=1; readonly R=2; declare -a arr=(1 2); declare -A as=([k]=v); trap 'echo t' EXIT; set +x
+# ----
+printf '%f\n' "0.5" "-4.383" "0.2530" "5.49409" "1.795267" "3.9" "1e10" "2.5" "-8.22" "0x1p3" "2.45803" "-4.383"
+printf '%.3f\n' "3.71914" "0.671" "5.95" "5.5" "-0.929" "-4.104" "-1.17863" "1.3" "-6.48" "5.49409" "3.0" "3.56"
+printf '%.3e\n' "-3.9467" "-0.3468" "-inf" "2.5" "1.7228" "-9.420" "-8.68" "-1.3" "-7.38856" "-5.91267" "+3" "9.8"
+printf '%.3g\n' "-1.8151" "12e1x" "+3" "1e400" "nan" "-5" "-4.70283" "-3.9467" "2.9938" "1e+" "1.795267" "-1.7"
+printf '%#.0f\n' "-9.964503" "3.72" "-2" "-3.7" "-1.1" "0x1p3" "3.0" "-7.748793" "-1.830620" "-9.964503" "-3.48" "0x"
+printf '%.2a\n' "0x1p3" "-4.383" "-9.893737" "-3.3" "5" "6.370" "-1.8151" "1.7228" "0.94" "0.00001234" "3.9" "8.84901"
+printf '%10.2f|\n' "-4.99582" "-1.1" "1" "2.53612" "-9.36347" "-7.38856" "-0.3468" "3.9" "2.53612" "5.19" "-4" "4.32"
+printf '%+.1f\n' "5.3" "8.98" "-1.830620" "1e+" "0.90" "-3.9728" "-3.7" "0x1.8p-2" "-1.17863" "-5.8303" "-0.37563" "0x"
+printf '%A\n' "7.036" "-1.1" "8.81952" "0.8752" "7.369" "-3.11" "5.944534" "1.795267" "-5.01339" "-1.17863" "-5" "0x1p3"
+printf '%.0a\n' "-2.6763" "1.3" "5." "2.53612" "7.369" "-5" "7.369" "7.4" "2" "7.0451" "-7.2247" "12e1x"
+printf '%f %e %g %a %.3f\n' "2.675" "2.675" "2.675" "2.675" "2.675"
+printf '%f %e %g %a %.3f\n' "2.5" "2.5" "2.5" "2.5" "2.5"
+printf '%f %e %g %a %.3f\n' "1e-5" "1e-5" "1e-5" "1e-5" "1e-5"
+printf '%f %e %g %a %.3f\n' "1e300" "1e300" "1e300" "1e300" "1e300"
+printf '%f %e %g %a %.3f\n' "1e4940" "1e4940" "1e4940" "1e4940" "1e4940"
+printf '%f %e %g %a %.3f\n' "nan" "nan" "nan" "nan" "nan"
+printf '%f %e %g %a %.3f\n' "0x1p3" "0x1p3" "0x1p3" "0x1p3" "0x1p3"
+printf '%f %e %g %a %.3f\n' "5." "5." "5." "5." "5."
+printf '%f %e %g %a %.3f\n' "-.5e3" "-.5e3" "-.5e3" "-.5e3" "-.5e3"
+printf '%f %e %g %a %.3f\n' "'a" "'a" "'a" "'a" "'a"
+printf '%f %e %g %a %.3f\n' "+3" "+3" "+3" "+3" "+3"
+# ----
+printf '%(abc' 1; echo " $?"; printf '%(%Y)Tx%(' 0; echo $?; printf '%(abc)d\n' 3; echo $?
+# ----
+TIMEFORMAT='%Q'; time :; TIMEFORMAT='%3U %1S %P %% %l'; { time :; } 2>&1 | sed 's/[0-9]/N/g'; TIMEFORMAT='%R %lU'; { time :; } 2>&1 | sed 's/[0-9]/N/g'
+# ----
+PROMPT_DIRTRIM=1; cd /usr/bin; w='\w \W'; echo "${w@P}"; PROMPT_DIRTRIM=2; cd /usr/share/doc; echo "${w@P}"; HOME=/usr; echo "${w@P}"; unset PROMPT_DIRTRIM; echo "${w@P}"; shopt -u promptvars; v='$HOME'; echo "${v@P}"

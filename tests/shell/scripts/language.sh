@@ -159,3 +159,25 @@ let x=5 y=x*2; echo $x $y; let "z = 1 + 2"; echo $z; let 0; echo $?; ((0)); echo
 umask; umask 077; touch p; stat -c %a p; umask -S; umask u=rwx,g=rx,o=; umask; ulimit -n > /dev/null; times > /dev/null; echo ok
 # ----
 test -f /etc/passwd && echo f; [ -d /tmp -a -n x ] && echo and; [ a = b -o c = c ] && echo or; [ ! -e /nope ] && echo ne; [ 1 -lt 2 ] && echo lt; [ "" ]; echo $?; [ x ]; echo $?; test; echo $?; [ a = ]; echo $?; [ 1 -eq a ]; echo $?; [ -z ]; echo $?; [ '(' x ')' ]; echo $?; [ a ; echo $?
+# ----
+shopt -s expand_aliases
+alias left='(' right=')'
+left echo hi; right
+alias f='f2() { echo f2; }'
+f
+f2
+alias q='f3() {'
+q echo f3; }
+f3
+# ----
+shopt -s expand_aliases
+alias for_='for' t='time'
+for_ i in a b; do echo $i; done
+alias v='x=1 ' y='echo y'
+v y; echo "<$x>"
+alias cmt='# comment'
+cmt abc
+echo ok
+alias nl='echo one
+echo two'
+nl three

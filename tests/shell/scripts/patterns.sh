@@ -19,3 +19,5 @@ touch a b .h ab.c; shopt -s extglob; echo !(a); echo *; echo .*; shopt -u globsk
 echo [ab; echo [; echo a[; shopt -s failglob; echo [ab; echo ok; echo 'q'*; echo no
 # ----
 shopt -s nullglob; for f in *.none; do echo $f; done; echo *.none x; a=(*.none); echo ${#a[@]}; set -f; echo *; echo "done"
+# ----
+touch .h a.c b; GLOBIGNORE='*.c'; echo *; unset GLOBIGNORE; echo *; GLOBIGNORE=x; shopt dotglob; shopt -u dotglob; echo *; set -f; GLOBIGNORE=y; set +f; echo *; GLOBIGNORE=; shopt dotglob; echo *

@@ -77,3 +77,33 @@ echo $?
 bash -c 'exec no-such-program' 2> /dev/null &
 wait $!
 echo $?
+# ----
+set -m; sleep 5 & kill -STOP %1; sleep 0.1; jobs; kill -CONT %1; sleep 0.1; jobs; kill %1; wait; jobs
+# ----
+set -m; sleep 5 & kill -STOP $!; sleep 0.1; jobs -l | sed 's/[0-9][0-9]*/N/g'; jobs -s; jobs -r; bg %1; sleep 0.1; jobs; kill -9 %1; wait; echo $?
+# ----
+sleep 5 & kill -STOP $!; sleep 0.1; kill -TERM $!; kill -CONT $!; wait $!; echo $?
+# ----
+set -m; sleep 5 & sleep 6 & kill -STOP %1; sleep 0.1; jobs; kill -CONT %1; kill -KILL %1 %2; wait; jobs
+# ----
+{ trap 'echo T' TERM; sleep 0.3; echo end; } & sleep 0.1; kill -STOP $!; kill -TERM $!; sleep 0.2; kill -CONT $!; wait; echo $?
+# ----
+set -m; sleep 0.2 & jobs; wait; jobs; echo $?; sleep 5 & kill -9 $!; wait $!; echo $?; sleep 5 & kill $!; wait; sleep 5 & kill -HUP $!; sleep 0.1; echo x
+# ----
+sleep 5 & kill -9 $!; wait $!; echo $?; sleep 5 & kill $!; wait $!; echo $?; sleep 5 & kill -HUP $!; sleep 0.1; wait; echo $?
+# ----
+trap 'echo T' TERM; kill $$ $$; echo alive $?; kill -TERM $$ 999999 $$; echo $?; kill ''; echo $?; kill -l -1 | head -1
+# ----
+hash -p /bin/ls foo; hash; hash -t foo; foo -d /; hash; hash -l; hash -d foo; hash; hash -t foo; echo $?
+# ----
+shopt -s execfail; exec nosuch; echo here $?; exec /; echo $?; exec -x; echo $?; exec ./nosuch; echo $?
+# ----
+f() { cat <<'Q' <<-T | tr a b
+q
+Q
+	t
+T
+cat <<E
+a $x
+E
+exec 3<&- 4>&-; echo <(a) >(b); }; declare -f f

@@ -42,3 +42,5 @@ readonly x=9; h() { local x=3; echo $x; }; h; k() { local x; x=3; echo $x; }; k;
 # ----
 f() { local -r x=1; g; }; g() { local x=2; echo $x; local -r x; x=5; echo in; }; f
 declare -p x; readonly x=9; declare -p x
+# ----
+shopt -s cdable_vars; v=/usr; cd v; pwd; cd //; pwd; cd -@ . ; echo $?; cd nosuch; echo $?; dirs +9; pushd / > /dev/null; dirs +0; dirs +9; echo $?

@@ -126,3 +126,15 @@ echo x >&5; cat <&6; mapfile -u 6 a; echo x2 >&5; mapfile -u 6 a; echo ${a[@]}; 
 hash -r; cat < /dev/null; cat < /dev/null; hash | cut -c 1-4; command cat < /dev/null; hash | head -2 | cut -c 1-4; hash cat; hash | head -2 | cut -c 1-4; hash -r; hash -l; echo $?
 # ----
 hash -r; hash -p /bin/cat kitty; hash; kitty < /dev/null; kitty < /dev/null; hash; (kitty < /dev/null; hash); hash; hash -l; hash -lt kitty; hash -d kitty; hash -d kitty; echo $?; hash
+# ----
+umask ,; umask g=,; umask u=x,,; umask u=r,q; umask u; umask 'u=rq,g'; umask '+'; umask ''; umask
+# ----
+exec 5>xt; BASH_XTRACEFD=5; set -x; echo a; set +x; cat xt; unset BASH_XTRACEFD; set -x; echo b; set +x; BASH_XTRACEFD=; set -x; echo c; set +x; BASH_XTRACEFD=99; BASH_XTRACEFD=abc; set -x; echo d
+# ----
+exec {BASH_XTRACEFD}>t; set -x; echo hi; (echo sub); f() { echo f; }; f; set +x; cat t; BASH_XTRACEFD=2; set -x; echo q; exec 2>/dev/null; echo r
+# ----
+BASH_XTRACEFD=1; set -x; echo a; exec 1>f; echo b; set +x; cat f >&2
+# ----
+BASH_XTRACEFD=7 eval 'set -x; echo a' 7>f; set +x; cat f
+# ----
+caller 0; echo $?; caller 9999; echo $?; f() { caller 1; echo $?; caller -1; echo $?; caller 5; echo $?; caller 1 2; }; f
