@@ -1,6 +1,6 @@
 """Numbers of 80 bits, with which bash's `printf` computes, and how C writes them.
 
-They have 64 bits of precision: `printf %.2f 1.005` and `printf %.20f 0.1` show that these are not Python's floats.
+They have 64 bits of precision, more than Python's floats: `printf %.20f 0.1` shows it.
 """
 
 from __future__ import annotations
@@ -122,8 +122,8 @@ def _hexadecimal(number: ExtendedNumber, precision: int | None, *, point: bool) 
 
 
 def formatted(number: ExtendedNumber, conversion: str, precision: int | None, *, point: bool) -> str:
-    """What C's printf writes for `%e`, `%f`, `%g` or `%a`, without a sign. `point` (the flag `#`): always with
-    a point."""
+    """What C's printf writes for `%e`, `%f`, `%g` or `%a`, without a sign. With `point`, which is its flag `#`,
+    a point is always there."""
     kind = conversion.lower()
     if number.special:
         text = number.special

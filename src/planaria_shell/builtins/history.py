@@ -181,7 +181,10 @@ def _list(shell: Interpreter, entries: list[str], words: list[str], letters: set
     places = list(range(first, last + 1)) if first <= last else list(range(first, last - 1, -1))
     if "r" in letters:
         places.reverse()
-    _lines(shell, [f"{'' if 'n' in letters else place + shell.history_base}\t {entries[place]}" for place in places])
+    _lines(
+        shell,
+        [f"{'' if 'n' in letters else place + shell.history_base}\t {entries[place]}" for place in places],
+    )
     return 0
 
 

@@ -260,7 +260,9 @@ def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
         elif word.lstrip("-").isdecimal():
             shell.complain(f"kill: ({word}) - No such process")
         else:
-            wrong = f"{word}: arguments must be process or job IDs" if word else "`': not a pid or valid job spec"
+            wrong = (
+                f"{word}: arguments must be process or job IDs" if word else "`': not a pid or valid job spec"
+            )
             shell.complain(f"kill: {wrong}")
         return False
     if job.status is not None:

@@ -29,7 +29,7 @@ class _Bindings:
     def __init__(self, shell: Interpreter, keymap: str) -> None:
         self._shell = shell
         self._keymap, self._prefix = KEYMAPS[keymap]
-        #: What tells the keys of this keymap from those of others among the shell's.
+        #: What the keys of this keymap begin with among those of all that the shell has.
         self._mark = "" if self._keymap == "emacs" else f"{self._keymap}\0"
         self.keys = keys_of(self._keymap)
         for name, target in shell.key_bindings.items():

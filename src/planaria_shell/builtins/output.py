@@ -352,7 +352,9 @@ _LONGEST_TIME = 128
 
 
 #: What begins like a time and is none, with the character where there should be a T.
-_WRONG_TIME = re.compile(r"%[-+ #0']*(?:\*|-?\d+)?(?:\.(?:\*|-?\d*))?\((?:[^()]|\([^()]*\))*(?:\)(.)?)?", re.DOTALL)
+_WRONG_TIME = re.compile(
+    r"%[-+ #0']*(?:\*|-?\d+)?(?:\.(?:\*|-?\d*))?\((?:[^()]|\([^()]*\))*(?:\)(.)?)?", re.DOTALL
+)
 
 
 def _unfinished_time(char: str) -> Piece:

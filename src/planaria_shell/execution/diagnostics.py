@@ -199,7 +199,9 @@ def trace_assignment(shell: Interpreter, name: str, text: str, append: bool) -> 
 
 
 #: A template for times up to a directive that is none, with its character.
-_WRONG_TIME = re.compile(r"(?:[^%]|%(?:[%P]|[0-9]?l?[RUS]|\Z))*%(?![%P]|\Z)[0-9]?+(?:l(?![%P]))?+([^RUS]|\Z)", re.DOTALL)
+_WRONG_TIME = re.compile(
+    r"(?:[^%]|%(?:[%P]|[0-9]?l?[RUS]|\Z))*%(?![%P]|\Z)[0-9]?+(?:l(?![%P]))?+([^RUS]|\Z)", re.DOTALL
+)
 
 
 def report_times(shell: Interpreter, real: float, used: float, *, portable: bool) -> None:

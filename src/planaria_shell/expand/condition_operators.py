@@ -299,7 +299,7 @@ def _latin(text: str) -> str:
 def search(shell: Interpreter, subject: str, source: str) -> bool:
     """`[[ subject =~ source ]]`, which sets BASH_REMATCH."""
     if shell.bytewise:
-        # A byte that is no character matches nothing: here each is one of Latin-1.
+        # An invalid byte matches nothing: here each is a character of Latin-1.
         subject, source = _latin(subject), _latin(source)
     try:
         expression = compile_extended(source, ignore_case="nocasematch" in shell.shopts)

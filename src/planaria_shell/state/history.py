@@ -15,8 +15,8 @@ class HistoryOwner(Protocol):
 
 
 def shorten_history(shell: HistoryOwner, size: str, *, renumber: bool = False) -> None:
-    """Forget the oldest lines beyond so many. The others keep their numbers, unless the size has just been set:
-    then they begin with the number of those that have gone (stifle_history(3))."""
+    """Forget the oldest lines beyond so many. The others keep their numbers, unless the size has just been
+    set: then they begin with the number of those that have gone (stifle_history(3))."""
     if size.isdecimal() and len(shell.history) > int(size):
         surplus = len(shell.history) - int(size)
         del shell.history[:surplus]

@@ -99,7 +99,7 @@ class Job:
         return self.status is None and not self.stopped and not self.running
 
     def take(self, number: int) -> None:
-        """What a signal does to the job: its shell's trap runs when it goes on, or it ends, stops or continues."""
+        """A signal comes: the job's trap runs when it goes on, or the job ends, stops or continues."""
         name = SIGNALS[number]
         if name == "CONT":
             self.stopped = 0

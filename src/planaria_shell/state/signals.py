@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-__all__ = ["CHLD", "CONT", "IGNORED", "SIGNALS", "STOPPING", "XFSZ", "signal_name", "signal_number", "signal_text"]
+__all__ = [
+    "CHLD",
+    "CONT",
+    "IGNORED",
+    "SIGNALS",
+    "STOPPING",
+    "XFSZ",
+    "signal_name",
+    "signal_number",
+    "signal_text",
+]
 
 SIGNALS: dict[int, str] = {
     1: "HUP", 2: "INT", 3: "QUIT", 4: "ILL", 5: "TRAP", 6: "ABRT", 7: "BUS", 8: "FPE", 9: "KILL", 10: "USR1",
@@ -28,8 +38,8 @@ IGNORED = frozenset(["CHLD", "CONT", "URG", "WINCH", "STOP", "TSTP", "TTIN", "TT
 STOPPING = {"STOP": " (signal)", "TSTP": "", "TTIN": " (tty input)", "TTOU": " (tty output)"}
 #: What ended a process, in words (strsignal(3)).
 _TEXTS = {
-    1: "Hangup", 2: "Interrupt", 3: "Quit", 4: "Illegal instruction", 5: "Trace/breakpoint trap", 6: "Aborted",
-    7: "Bus error", 8: "Floating point exception", 9: "Killed", 10: "User defined signal 1",
+    1: "Hangup", 2: "Interrupt", 3: "Quit", 4: "Illegal instruction", 5: "Trace/breakpoint trap",
+    6: "Aborted", 7: "Bus error", 8: "Floating point exception", 9: "Killed", 10: "User defined signal 1",
     11: "Segmentation fault", 12: "User defined signal 2", 13: "Broken pipe", 14: "Alarm clock",
     15: "Terminated", 16: "Stack fault", 24: "CPU time limit exceeded", 25: "File size limit exceeded",
     26: "Virtual timer expired", 27: "Profiling timer expired", 29: "I/O possible", 30: "Power failure",
@@ -40,8 +50,6 @@ _TEXTS = {
 def signal_text(number: int) -> str:
     """What a signal that has ended a process is called in messages."""
     return _TEXTS.get(number, f"Real-time signal {number - 34}" if number >= 34 else f"Signal {number}")
-
-
 
 
 def signal_number(text: str) -> int | None:

@@ -92,7 +92,7 @@ def _set_ifs(shell: Interpreter, value: str | None) -> None:
 
 
 def set_locale(shell: Interpreter, value: str | None = None) -> None:
-    """Heed the variables that name the locale, one of which has been assigned."""
+    """Follow the variables that name the locale, one of which has been assigned."""
     names = (shell.variables.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
     shell.bytewise = next((name for name in names if name), "") in ("C", "POSIX")
 

@@ -8,8 +8,10 @@ __all__ = ["one_line"]
 
 #: Tokens behind which a line may end without a semicolon.
 _OPEN = frozenset(
-    ["\n", "{", "(", ")", ";", "&", "|", "case", "do", "else", "if", ";;", ";&", ";;&", "then", "until", "while", "&&"]
-    + ["||", "in"]
+    {
+        *("\n", "{", "(", ")", ";", "&", "|", "case", "do", "else", "if", ";;", ";&", ";;&"),
+        *("then", "until", "while", "&&", "||", "in"),
+    }
 )
 _TOKEN = re.compile(
     r"""(?P<quoted>\$?'(?:[^'\\]|\\.)*'|'[^']*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`)

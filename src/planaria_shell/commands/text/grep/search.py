@@ -112,9 +112,11 @@ class Search:
         self.waiting: list[str] = []
         literal = self.pattern.literal
         #: What is in every file of which something is printed or told.
-        self.needed = encode(literal) if literal and not (
-            output.invert or output.count or output.list_files == "L" or output.null_data
-        ) else b""
+        self.needed = (
+            encode(literal)
+            if literal and not (output.invert or output.count or output.list_files == "L" or output.null_data)
+            else b""
+        )
         self.begin(name)
 
     def begin(self, name: str) -> None:
