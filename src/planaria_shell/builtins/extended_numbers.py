@@ -122,8 +122,8 @@ def _hexadecimal(number: ExtendedNumber, precision: int | None, *, point: bool) 
 
 
 def formatted(number: ExtendedNumber, conversion: str, precision: int | None, *, point: bool) -> str:
-    """What C's printf writes for `%e`, `%f`, `%g` or `%a`, without a sign. With `point`, which is its flag `#`,
-    a point is always there."""
+    """What C writes for `%e`, `%f`, `%g` or `%a`, without a sign; with `point` (the flag `#`) always with a
+    point."""
     kind = conversion.lower()
     if number.special:
         text = number.special
