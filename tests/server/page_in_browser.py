@@ -48,7 +48,7 @@ class NotebookPage:
         self.wait()
 
     def _note(self, message: Any) -> None:
-        # What the server refuses is told there as well, and is no fault of the page.
+        # What the server refuses stands there as well, without being a fault of the page.
         if message.type == "error" and "Failed to load resource" not in message.text:
             self.problems.append(message.text)
 

@@ -81,7 +81,7 @@ def test_there_is_no_page_unless_it_is_asked_for() -> None:
 
 
 def test_the_page_is_public_and_sessions_are_not() -> None:
-    """With tokens the page itself is served to anyone, and events to nobody without one."""
+    """With tokens the page itself is served to anyone, and events only with one."""
     with served(page=True, tokens=[Token("blue", "secret")]) as running, client_of(running.url) as one:
         assert one.get("/").status_code == 200
         assert one.get("/v1/sessions/x/events").status_code == 401
@@ -106,11 +106,11 @@ def test_cells_have_what_their_executions_print(client: httpx.Client, session: s
 
 
 def test_all_who_follow_are_told_the_same(client: httpx.Client, session: str) -> None:
-    """Who follows is first told the notebook, also in the midst of an execution, and then what happens."""
+    """Who follows is first told the notebook, also in the middle of an execution, and then what happens."""
     with followed(client, session) as first:
         assert next(first) == ("notebook", {"cells": [], "terminal": "", "activity": []})
         client.put(f"{session}/notebook/cells/a", json={"source": "x", "client": "me"})
-        name, told = next(one for one in first if one[0] == "cell")
+        _, told = next(one for one in first if one[0] == "cell")
         assert (told["id"], told["source"], told["after"], told["client"]) == ("a", "x", "", "me")
         code = "print(1)\ninput()\nprint(2)"
         with client.stream(
@@ -221,7 +221,7 @@ def test_states_keep_their_numbers(client: httpx.Client, session: str) -> None:
 
 
 def test_usage_and_sizes(client: httpx.Client, session: str) -> None:
-    """Limits, memory and files of a session are told, and the sizes of its variables."""
+    """Limits, memory and files of a session are reported, and the sizes of its variables."""
     client.post(f"{session}/run", json={"code": "x = bytes(1000)\ny = [x, x]"})
     client.put(
         f"{session}/files",

@@ -109,7 +109,7 @@ class StateDifference(BaseModel):
 class Usage(BaseModel):
     """What a session may use, and what it uses."""
 
-    limits: dict[str, float | None] = Field(description="Seconds and bytes; null is no limit")
+    limits: dict[str, float | None] = Field(description="Seconds and bytes; null where there is none")
     memory_bytes: int
     file_bytes: int = Field(description="In the files below /home/user")
     files: int

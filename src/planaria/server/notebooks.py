@@ -115,7 +115,7 @@ def _encodable(output: dict[str, Any]) -> dict[str, Any]:
 
 
 class Follower:
-    """What one client has yet to be told."""
+    """What one client has yet to hear."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[str, Any]] = []

@@ -78,7 +78,7 @@ def _frame_digest() -> str:
 def _policy(host: str) -> str:
     """What the page may load: its own files, and of guests pictures that are in their output.
 
-    Frames with what guests have made inherit it: no script runs there but the one that tells their height.
+    Frames with what guests have made inherit it: no script runs there but the one that measures their height.
     Styles may stand in the text, for terminals and tables bring some.
     """
     return "; ".join(

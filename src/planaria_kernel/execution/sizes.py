@@ -1,4 +1,4 @@
-"""How much memory a variable takes, as far as that can be told without running the user's code."""
+"""How much memory a variable takes, as far as that is known without running the user's code."""
 
 from __future__ import annotations
 
