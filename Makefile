@@ -91,8 +91,8 @@ $(ENGINE)/ready-for-tests: pyproject.toml
 FRAMEWORKS := tests/integrations/frameworks
 # What needs JupyterLab, its tools and widgets; the browser is Debian's chromium.
 NOTEBOOKS := test_notebook_tools.py test_widgets.py test_session_widget.py test_browser.py
-# What needs Schemathesis, and E2B's JavaScript SDK.
-SERVERS := test_server_schema.py test_server_e2b_javascript.py
+# What needs Schemathesis, E2B's JavaScript SDK, and a browser.
+SERVERS := test_server_schema.py test_server_e2b_javascript.py test_page_browser.py
 
 # The conformance suite and the Inspector of MCP's authors, by npm.
 MCP_SUITES := tests/integrations/mcp_suites
@@ -106,7 +106,7 @@ integrations: $(INTEGRATIONS)/installed $(INTEGRATIONS)/mcp-suites/installed $(A
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e '.[server]' -r $(FRAMEWORKS)/requirements.txt
-	npm install --silent --no-save --prefix $(INTEGRATIONS) @e2b/code-interpreter@2.8.0
+	npm install --silent --no-save --prefix $(INTEGRATIONS) @e2b/code-interpreter@2.8.0 axe-core@4.14.1
 	touch $@
 
 $(INTEGRATIONS)/mcp-suites/installed: $(MCP_SUITES)/package.json $(INTEGRATIONS)/installed

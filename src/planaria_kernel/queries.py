@@ -31,6 +31,7 @@ class Queries:
             "is_complete": self._is_complete,
             "mime_bundle": self._mime_bundle,
             "names": self._user_names,
+            "sizes": self._sizes,
         }
 
     def _all_names(self) -> dict[str, Any]:
@@ -62,6 +63,13 @@ class Queries:
 
     def _user_names(self) -> Report:
         return ("answer", trampolines.call(names.user_names, self._main, self._builtin_names()))
+
+    def _sizes(self) -> Report:
+        from planaria_kernel.execution.sizes import size_of
+
+        found = trampolines.call(names.user_names, self._main, self._builtin_names())
+        space = self._main.__dict__
+        return ("answer", {name: trampolines.call(size_of, space[name]) for name in found if name in space})
 
     def _evaluate(self, expression: str) -> Report:
         value = self._value(expression)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import sys
 import threading
 from typing import Any
@@ -115,3 +116,10 @@ def test_stacks_under_greenlet() -> None:
     """Where greenlets may copy stacks about, or Python checks them, threads are used."""
     assert stack.switches_stacks() is (stack._LIBRARY is not None and "greenlet" not in sys.modules)
     assert sys.version_info < (3, 14) or stack._LIBRARY is None
+
+
+def test_context_variables(way: str) -> None:
+    """What is called finds the context variables of its caller."""
+    variable: contextvars.ContextVar[int] = contextvars.ContextVar("variable", default=0)
+    variable.set(7)
+    assert call_on_large_stack(variable.get, fail) == 7

@@ -14,13 +14,13 @@ from planaria.cli.options import (
     SessionOptions,
     image_file,
     sandbox_options,
-    sandbox_options_without_image,
     seconds,
     server_options,
     session_options,
     workspace_options,
 )
 from planaria.cli.pool_commands import pool
+from planaria.cli.service_options import service_options
 from planaria.cli.streams import abandon_output
 from planaria.errors import PlanariaError
 
@@ -151,91 +151,29 @@ def mcp(
 
 
 @commands.command(name="serve", short_help="Serve sessions over HTTP.")
-@server_options(port=7700)
-@click.option(
-    "--token",
-    metavar="TOKEN",
-    help="What clients have to send, as in `Authorization: Bearer TOKEN`; also the environment variable "
-    "PLANARIA_TOKEN. Needed on other addresses than the loopback's.",
-)
-@click.option(
-    "--tokens",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Several tokens with name spaces and quotas, as a TOML file.",
-)
-@click.option(
-    "--image",
-    "images",
-    multiple=True,
-    metavar="NAME",
-    help="An image that sessions may begin from, the first one unless they name another. May be given "
-    "several times.",
-)
-@click.option(
-    "--max-sessions", type=click.IntRange(1), default=256, show_default=True, help="Most live sessions."
-)
-@click.option(
-    "--idle",
-    type=seconds,
-    default=300.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Park a session in the store after so long without a request.",
-)
-@click.option(
-    "--allow-host",
-    "hosts",
-    multiple=True,
-    metavar="NAME",
-    help="A name by which clients may address this server. May be given several times.",
-)
-@click.option(
-    "--audit-log",
-    "audit",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write each request to this file, as a line of JSON.",
-)
-@sandbox_options_without_image
-def serve_http(
-    host: str,
-    port: int,
-    token: str | None,
-    tokens: Path | None,
-    store: str | None,
-    images: tuple[str, ...],
-    max_sessions: int,
-    idle: float,
-    hosts: tuple[str, ...],
-    audit: Path | None,
-    base: Path | None,
-    packages: tuple[str, ...],
-    **options: Any,
-) -> None:
+@service_options
+@click.option("--ui", "page", is_flag=True, help="Also serve a page to watch and steer the sessions, at /.")
+def serve_http(page: bool, **options: Any) -> None:
     """Serve sessions over HTTP, until Ctrl-C.
 
     The interface is described at /v1/openapi.json.
     """
-    from planaria.cli.mcp import Server
     from planaria.cli.serve import Service, serve
 
-    sessions = Server(SessionOptions(**options), base=base, packages=packages)
-    serve(
-        Service(
-            sessions=sessions,
-            host=host,
-            port=port,
-            token=token,
-            tokens=tokens,
-            store=store,
-            images=images,
-            max_sessions=max_sessions,
-            idle=idle,
-            hosts=hosts,
-            audit=audit,
-        )
-    )
+    serve(Service.of(options, page=page))
+
+
+@commands.command(short_help="Open a page to watch and steer sessions.")
+@service_options
+@click.option("--no-browser", is_flag=True, help="Do not open it in a browser.")
+def ui(no_browser: bool, **options: Any) -> None:
+    """Serve sessions with a page, and open that in a browser; until Ctrl-C.
+
+    It is what `planaria serve --ui` serves.
+    """
+    from planaria.cli.serve import Service, serve
+
+    serve(Service.of(options, page=True, opens=not no_browser))
 
 
 @commands.group()

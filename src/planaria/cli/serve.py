@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from dataclasses import dataclass
+import threading
+import webbrowser
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import anyio
 import click
 
 from planaria.cli.mcp import Server as SessionServer
+from planaria.cli.options import SessionOptions
 from planaria.limits import Limits
 
 __all__ = ["Service", "serve"]
@@ -36,6 +40,19 @@ class Service:
     idle: float
     hosts: tuple[str, ...]
     audit: Path | None
+    page: bool = False
+    opens: bool = False
+    """Whether to open the page in a browser."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], *, page: bool, opens: bool = False) -> Service:
+        """The one that `service_options` describe."""
+        own = {one.name for one in fields(cls)} & options.keys()
+        others = {name: value for name, value in options.items() if name not in own}
+        sessions = SessionServer(
+            base=others.pop("base"), packages=others.pop("packages"), options=SessionOptions(**others)
+        )
+        return cls(**{name: options[name] for name in own}, sessions=sessions, page=page, opens=opens)
 
 
 def serve(service: Service) -> None:
@@ -81,6 +98,7 @@ def serve(service: Service) -> None:
             idle=service.idle,
             hosts=service.hosts if is_loopback(service.host) else (*service.hosts, service.host),
             audit=service.audit,
+            page=service.page,
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from None
@@ -92,11 +110,11 @@ def serve(service: Service) -> None:
             # headers, 40 ms; asyncio sets it only for sockets whose protocol is named.
             listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             shown = f"[{service.host}]" if ":" in service.host else service.host
-            print(
-                f"serving sessions at http://{shown}:{listening.getsockname()[1]}",
-                file=sys.stderr,
-                flush=True,
-            )
+            url = f"http://{shown}:{listening.getsockname()[1]}"
+            print(f"serving sessions at {url}", file=sys.stderr, flush=True)
+            if service.opens:
+                # The connection waits until the server takes it.
+                threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
             config = uvicorn.Config(
                 app,
                 log_level="warning",

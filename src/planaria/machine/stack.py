@@ -12,6 +12,7 @@ or where greenlets copy stacks about, a worker thread with a large stack takes i
 
 from __future__ import annotations
 
+import contextvars
 import ctypes
 import mmap
 import sys
@@ -149,13 +150,14 @@ _stack_size_lock = threading.Lock()
 
 
 def call_on_thread(function: Callable[[], Result], interrupt: Callable[[], object]) -> Result:
-    """Call `function()` on a new thread with a large stack and wait for it."""
+    """Call `function()` on a new thread with a large stack and wait for it, in a copy of its context."""
+    context = contextvars.copy_context()
     outcome: list[Result] = []
     failure: list[BaseException] = []
 
     def run() -> None:
         try:
-            outcome.append(function())
+            outcome.append(context.run(function))
         except BaseException as error:  # carried to the thread that waits
             failure.append(error)
 

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Match
+from starlette.routing import BaseRoute, Match, Route
 
 from planaria.server.e2b.files import file_routes, health_route
 from planaria.server.e2b.interpreter import interpreter_routes
@@ -19,7 +19,9 @@ from planaria.server.e2b.processes import process_routes
 from planaria.server.e2b.sandboxes import control_routes
 from planaria.server.e2b.watching import watch_routes
 from planaria.server.native import ROUTES
+from planaria.server.notebook_routes import NOTEBOOK_ROUTES
 from planaria.server.openapi import openapi
+from planaria.server.page import page_routes
 from planaria.server.problems import Problem
 from planaria.server.routes import Server, problem_response
 from planaria.server.settings import ServerSettings
@@ -34,7 +36,8 @@ _LONGEST_PAUSE: Final = 30.0
 def create_app(settings: ServerSettings) -> Starlette:
     """The application; run it with uvicorn. Its sessions and store are closed when it ends."""
     server = Server(settings)
-    server.document = openapi(ROUTES, has_tokens=bool(settings.tokens))
+    native = (*ROUTES, *NOTEBOOK_ROUTES) if settings.page else ROUTES
+    server.document = openapi(native, has_tokens=bool(settings.tokens))
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -56,12 +59,17 @@ def create_app(settings: ServerSettings) -> Starlette:
         headers = {}
         if error.status_code == 405:
             scope = request.scope
-            found = (one.methods for one in routes if one.matches(scope)[0] is not Match.NONE and one.methods)
+            fitting = (one for one in routes if isinstance(one, Route))
+            found = (
+                one.methods for one in fitting if one.matches(scope)[0] is not Match.NONE and one.methods
+            )
             headers["Allow"] = ", ".join(sorted(set().union(*found)))
         return problem_response(Problem(error.status_code, detail, headers=headers))
 
     handlers: dict[Any, Any] = {404: unknown, 405: unknown}
-    routes = [health_route(server), *(route.for_starlette(server) for route in ROUTES)]
+    routes: list[BaseRoute] = [health_route(server), *(route.for_starlette(server) for route in native)]
+    if settings.page:
+        routes += page_routes(server)
     routes += [*control_routes(server), *file_routes(server), *process_routes(server)]
     routes += [*watch_routes(server), *interpreter_routes(server)]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)

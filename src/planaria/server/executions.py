@@ -51,7 +51,7 @@ async def run(call: Call) -> Response | Execution:
     return await _execute(
         call,
         "python",
-        lambda named: named.begin(body.code, timeout, name=body.name, step=body.step),
+        lambda named: named.begin(body.code, timeout, name=body.name, step=body.step, cell=body.cell),
         body.exact,
     )
 
@@ -67,7 +67,9 @@ async def bash(call: Call) -> Response | Execution:
     return await _execute(
         call,
         "bash",
-        lambda named: named.begin(body.script, timeout, stdin=stdin, is_program=body.program, step=body.step),
+        lambda named: named.begin(
+            body.script, timeout, stdin=stdin, is_program=body.program, step=body.step, cell=body.cell
+        ),
         body.exact,
     )
 

@@ -113,6 +113,12 @@ class CreateSession(_Request):
     seed: Seed | None = None
 
 
+#: A label, or a number of executions.
+Place = Annotated[str, StringConstraints(max_length=200)] | Count
+CellName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+#: What `cell` means.
+_CELL: Final = "The cell of the session's notebook that shows it, where the server has a page"
 #: What `step` means.
 _STEP: Final = (
     "Return also when only a timer could continue the code, with `next_timer`; `resume` takes it further"
@@ -137,6 +143,7 @@ class RunRequest(_Request):
     name: Text | None = Field(default=None, description="What tracebacks call the source")
     exact: bool = Field(default=False, description="Also send the value in planaria's encoding, as base64")
     step: bool = Field(default=False, description=_STEP)
+    cell: CellName | None = Field(default=None, description=_CELL)
 
 
 class BashRequest(_Request):
@@ -151,12 +158,16 @@ class BashRequest(_Request):
     )
     exact: bool = False
     step: bool = Field(default=False, description=_STEP)
+    cell: CellName | None = Field(default=None, description=_CELL)
 
 
 class ForkRequest(_Request):
     """Copies to make."""
 
     n: Copies = 1
+    at: Place | None = Field(
+        default=None, description="The state to copy, as `rewind` takes it; the present one without"
+    )
     ids: list[Name] | None = Field(
         default=None, description="Their names; random ones without", max_length=100
     )
@@ -167,9 +178,7 @@ class CheckpointRequest(_Request):
 
 
 class RewindRequest(_Request):
-    to: Annotated[str, StringConstraints(max_length=200)] | Count = Field(
-        description="A label, or a number of executions"
-    )
+    to: Place = Field(description="A label, or a number of executions")
 
 
 class UndoRequest(_Request):
@@ -237,6 +246,7 @@ class Query(_Request):
         "is_complete",
         "mime_bundle",
         "names",
+        "sizes",
     ]
     arguments: list[Any] = Field(default_factory=list, max_length=10)
     arguments_base64: str | None = Field(default=None, description="The arguments in planaria's encoding")

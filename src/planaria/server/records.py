@@ -43,6 +43,8 @@ class Record(BaseModel):
     parent: Parent | None = None
     executions: int = 0
     results: list[KeptResult] = Field(default_factory=list)
+    notebook: list[dict[str, Any]] = Field(default_factory=list)
+    """The cells of the page, see `Notebook.saved`."""
     extra: dict[str, Any] = Field(default_factory=dict)
     """What other protocols keep with a session."""
 
@@ -66,12 +68,13 @@ class Record(BaseModel):
             saved.append(one)
         return self.model_copy(update={"results": saved[::-1]}).model_dump_json().encode()
 
-    def fork_of(self, session: str) -> Record:
-        """The record of a fork."""
+    def fork_of(self, session: str, executions: int | None = None) -> Record:
+        """The record of a fork, which begins after so many executions; all of them without a number."""
+        begins = self.executions if executions is None else executions
         return self.model_copy(
             update={
                 "created_at": time.time(),
-                "parent": Parent(session=session, executions=self.executions),
+                "parent": Parent(session=session, executions=begins),
                 "results": [],
                 "metadata": dict(self.metadata),
             }

@@ -7,10 +7,10 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import anyio
 from anyio import to_thread
@@ -23,6 +23,7 @@ from planaria.limits import Limits
 from planaria.server.client_callbacks import waiting_callback
 from planaria.server.metrics import Metrics
 from planaria.server.models import CallbackDeclaration, SessionInfo
+from planaria.server.notebooks import Notebook, Notebooks, Recording
 from planaria.server.output import listen, listen_to_bytes
 from planaria.server.problems import Problem
 from planaria.server.records import Record
@@ -33,6 +34,7 @@ from planaria.session.callbacks import CallbackRegistry
 from planaria.session.collector import Listeners
 from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
+from planaria.session.history import Past
 from planaria.session.result import Result
 from planaria.snapshot.snapshot import Snapshot
 
@@ -72,6 +74,12 @@ def _configure(engine: SessionEngine, settings: Mapping[str, object]) -> None:
     engine.history.has_changed = True
 
 
+def _noted(recording: Recording | None, outcome: Outcome) -> Outcome:
+    if recording is not None:
+        recording.end(outcome.result, waits=outcome.execution.outcome is None)
+    return outcome
+
+
 class ServedSession(NamedSession):
     """A session of a server, with its record."""
 
@@ -82,9 +90,13 @@ class ServedSession(NamedSession):
         record: Record,
         version: Version | None = None,
         base: Snapshot | None = None,
+        notebook: Notebook | None = None,
     ) -> None:
         super().__init__(name, session, version, base)
         self.record = record
+        self.notebook = notebook
+        self.nodes: dict[Past | None, int] = {}
+        """The numbers of the states that the tree had last."""
         self.blocked: dict[str, BlockedCall] = {}
         """Calls for which the code blocks, by their ids."""
         self.reader: Callable[[], Future[CallResult]] | None = None
@@ -94,6 +106,8 @@ class ServedSession(NamedSession):
         self._changed = anyio.Event()
         self.on_blocked: Callable[[str, BlockedCall], None] | None = None
         """Is called with each new one, on the thread of the execution."""
+        self._recording: Recording | None = None
+        """Shows the latest execution in the notebook."""
         self._numbers = itertools.count(1)
         session._engine.host_calls.blocked = self._block
 
@@ -105,6 +119,8 @@ class ServedSession(NamedSession):
     def has_changed(self) -> None:
         """Something may have changed."""
         self.changes += 1
+        if self.notebook is not None:
+            self.notebook.tell("changed")
         self._changed.set()
         self._changed = anyio.Event()
 
@@ -115,6 +131,8 @@ class ServedSession(NamedSession):
     def note(self) -> bytes:
         """The record, which is saved beside the state."""
         self.record.executions = self.session.execution_count
+        if self.notebook is not None:
+            self.record.notebook = self.notebook.saved()
         return self.record.note()
 
     # -- executing -----------------------------------------------------------------------------------------
@@ -128,13 +146,21 @@ class ServedSession(NamedSession):
         stdin: bytes | None = None,
         is_program: bool = False,
         step: bool = False,
+        cell: str | None = None,
     ) -> Outcome:
-        """Execute code, or with `stdin` a script, as far as it goes; with `step` to its next timer."""
-        session = self.session
+        """Execute code, or with `stdin` a script, as far as it goes; with `step` to its next timer.
+
+        It is shown in a cell of the notebook, a new one unless there is a `cell`.
+        """
+        session, notebook = self.session, self.notebook
         program = Listeners(on_bytes=listen_to_bytes) if is_program else None
-        async with session._turns.held():
-            execution = executing.begin(session._engine, source, timeout, name, stdin, program)
-            return Outcome(execution, await session._advance(execution, sleep=not step))
+        kind: Literal["code", "bash"] = "code" if stdin is None else "bash"
+        with nullcontext() if notebook is None else notebook.recording(source, kind, cell) as recording:
+            self._recording = recording
+            async with session._turns.held():
+                execution = executing.begin(session._engine, source, timeout, name, stdin, program)
+                result = await session._advance(execution, sleep=not step)
+            return _noted(recording, Outcome(execution, result))
 
     async def resume(
         self, answers: Sequence[tuple[int, Ok | Raised]], *, cancel: bool = False, step: bool = False
@@ -154,7 +180,11 @@ class ServedSession(NamedSession):
             if cancel:
                 execution.interrupt("interrupt")
 
-        return Outcome(execution, await session._resume(execution, prepare, sleep=not step))
+        notebook = self.notebook
+        with nullcontext() if notebook is None else notebook.going_on() as recording:
+            self._recording = recording
+            result = await session._resume(execution, prepare, sleep=not step)
+            return _noted(recording, Outcome(execution, result))
 
     async def change(
         self, *, callbacks: Sequence[CallbackDeclaration] | None, env: Mapping[str, str], seed: int | None
@@ -185,6 +215,9 @@ class ServedSession(NamedSession):
         number = f"b{next(self._numbers)}"
         call = self.blocked[number] = BlockedCall(name, arguments, dict(keywords))
         call.answer.add_done_callback(lambda _: self.blocked.pop(number, None))
+        if self._recording is not None:
+            self._recording.tell_calls()
+            call.answer.add_done_callback(self._recording.tell_calls)
         if self.on_blocked is not None:
             self.on_blocked(number, call)
         return call.answer
@@ -199,6 +232,7 @@ class ServedSessions(NamedSessions):
         self.metrics = metrics
         limits: Limits = settings.arguments.get("limits") or Limits(timeout=settings.timeout)
         self.limits = limits
+        self.notebooks = Notebooks() if settings.page else None
 
     @property
     def store(self) -> Store:
@@ -230,7 +264,9 @@ class ServedSessions(NamedSessions):
     ) -> ServedSession:
         """Give a fork a name, and save it."""
         full = self.full_name(token, name)
-        return await self._create_as(full, lambda: ServedSession(full, session, record))
+        if self.notebooks is not None and record.parent is not None:
+            self.notebooks.copy(self.full_name(token, record.parent.session), full)
+        return await self._create_as(full, lambda: self._served(full, session, record))
 
     async def _create_as(self, full: str, make: Callable[[], ServedSession]) -> ServedSession:
         taken = Problem(409, f"there is a session {full.partition(_SESSION)[2]!r} already", code="exists")
@@ -250,7 +286,18 @@ class ServedSessions(NamedSessions):
             session = AsyncSession(**arguments, image=record.image)
         else:
             session = AsyncSession.from_snapshot(snapshot, **arguments, image=record.image)
-        return ServedSession(full, session, record)
+        return self._served(full, session, record)
+
+    def _served(
+        self,
+        full: str,
+        session: AsyncSession,
+        record: Record,
+        version: Version | None = None,
+        base: Snapshot | None = None,
+    ) -> ServedSession:
+        notebook = None if self.notebooks is None else self.notebooks.of(full, record.notebook)
+        return ServedSession(full, session, record, version, base, notebook)
 
     def _arguments(self, record: Record) -> dict[str, Any]:
         """The arguments of a session."""
@@ -267,7 +314,7 @@ class ServedSessions(NamedSessions):
     def _restored(self, name: str, snapshot: Snapshot, version: Version) -> NamedSession:
         record = Record.model_validate_json(version.note or b"{}")
         session = AsyncSession.from_snapshot(snapshot, **self._arguments(record), image=record.image)
-        return ServedSession(name, session, record, version, snapshot.parent or snapshot)
+        return self._served(name, session, record, version, snapshot.parent or snapshot)
 
     def image_of(self, wanted: str | None) -> str | None:
         """The image to begin from. Raises Problem for one that the server does not offer."""
@@ -329,8 +376,16 @@ class ServedSessions(NamedSessions):
 
     async def delete(self, token: Token, name: str) -> None:
         """Delete a session. Raises Problem when there is none."""
-        if not await self.forget(self.full_name(token, name)):
+        full = self.full_name(token, name)
+        if not await self.forget(full):
             raise Problem(404, f"there is no session {name!r}", code="no-session")
+        if self.notebooks is not None:
+            self.notebooks.forget(full)
+
+    async def _drop(self, named: NamedSession) -> None:
+        await super()._drop(named)
+        if self.notebooks is not None:
+            self.notebooks.release(named.name)
 
     # -- looking -------------------------------------------------------------------------------------------
 

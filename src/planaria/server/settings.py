@@ -112,6 +112,8 @@ class ServerSettings:
     """Names by which clients may address the server, beside those of this computer's loopback."""
     audit: Path | None = None
     """A file to which each request is written, as a line of JSON."""
+    page: bool = False
+    """Whether there is a page at "/" to watch and steer the sessions, and each has a notebook for it."""
 
     def __post_init__(self) -> None:
         for kind, values in (

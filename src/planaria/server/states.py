@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
@@ -138,7 +139,9 @@ async def fork(call: Call) -> SessionList:
         named.note()
         made: list[ServedSession] = []
         for name, copy in zip(ids, await named.session.fork(len(ids)), strict=True):
-            record = named.record.fork_of(named.id)
+            if body.at is not None:
+                await copy.rewind(body.at)
+            record = named.record.fork_of(named.id, copy.execution_count)
             made.append(await sessions.adopt(call.token, name, copy, record))
     return SessionList(sessions=[await sessions.info(call.token, one.id) for one in made], total=len(made))
 
@@ -206,6 +209,7 @@ async def checkpoint(call: Call) -> None:
     body: CheckpointRequest = call.body
     async with call.sessions.using(call.token, call.session) as named:
         await named.session.checkpoint(body.label)
+        named.has_changed()
 
 
 async def rewind(call: Call) -> SessionInfo:
@@ -272,7 +276,9 @@ async def tree(call: Call) -> Tree:
 def _nodes(named: ServedSession) -> list[TreeNode]:
     state = named.session._engine.history
     present = state.past
+    known = named.nodes
     nodes: dict[Past | None, TreeNode] = {None: TreeNode(id=0, parent=None)}
+    numbers = itertools.count(max(known.values(), default=0) + 1)
 
     def node_of(past: Past | None) -> TreeNode:
         missing: list[Past] = []
@@ -283,7 +289,11 @@ def _nodes(named: ServedSession) -> list[TreeNode]:
         for one in reversed(missing):
             entry = one.entry
             found = nodes[one] = TreeNode(
-                id=len(nodes), parent=found.id, execution=entry.count, code=entry.code, error=entry.error
+                id=known.get(one) or next(numbers),
+                parent=found.id,
+                execution=entry.count,
+                code=entry.code,
+                error=entry.error,
             )
         return found
 
@@ -293,6 +303,7 @@ def _nodes(named: ServedSession) -> list[TreeNode]:
         node.kept = True
         if point.label is not None:
             node.labels.append(point.label)
+    named.nodes = {past: node.id for past, node in nodes.items()}
     return list(nodes.values())
 
 

@@ -1,0 +1,118 @@
+"""What requests and responses on notebooks, states that are compared, and usage hold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from planaria.server.models import CellName, Name, Place
+
+__all__ = [
+    "CellRequest",
+    "CompareRequest",
+    "NotebookCell",
+    "NotebookDocument",
+    "NotebookRequest",
+    "StateDifference",
+    "Usage",
+    "VariableReport",
+]
+
+Kind = Literal["code", "bash", "markdown"]
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class StreamOutput(_Request):
+    output_type: Literal["stream"]
+    name: Literal["stdout", "stderr"]
+    text: str
+
+
+class RichOutput(_Request):
+    output_type: Literal["display_data", "execute_result"]
+    data: dict[str, Any] = Field(max_length=50)
+    metadata: dict[str, Any] = Field(default_factory=dict, max_length=50)
+
+
+class ErrorOutput(_Request):
+    output_type: Literal["error"]
+    ename: str
+    evalue: str
+    traceback: list[str]
+
+
+class NotebookCell(_Request):
+    """A cell with its outputs, which are as notebooks (nbformat 4) have them."""
+
+    id: CellName
+    kind: Kind = "code"
+    source: str = ""
+    outputs: list[StreamOutput | RichOutput | ErrorOutput] = Field(default_factory=list, max_length=1000)
+
+
+class NotebookRequest(_Request):
+    """The cells of a notebook, instead of those it has."""
+
+    cells: Annotated[list[NotebookCell], Field(max_length=5000)]
+
+
+class CellRequest(_Request):
+    """A cell to write: a new one, or another text or place for one that is there."""
+
+    kind: Kind = "code"
+    source: str = ""
+    after: CellName | Literal[""] | None = Field(
+        default=None, description='The cell before it, "" for the first place; null where it is, or last'
+    )
+    client: Annotated[str, StringConstraints(max_length=64)] = Field(
+        default="", description="Comes back with the event, by which a client knows its own"
+    )
+
+
+class NotebookDocument(BaseModel):
+    """A notebook: cells as in `NotebookCell`, with their states."""
+
+    cells: list[dict[str, Any]]
+    terminal: str = Field(description="The end of what the terminal shows")
+
+
+class CompareRequest(_Request):
+    """Two states to compare, as `rewind` takes them; null is the present one."""
+
+    before: Place | None = None
+    after: Place | None = None
+    session: Name | None = Field(default=None, description="The session of the second one, if it is another")
+
+
+class VariableReport(BaseModel):
+    type: str
+    repr: str
+
+
+class StateDifference(BaseModel):
+    """What the second state has more, less or otherwise than the first."""
+
+    added: dict[str, VariableReport]
+    removed: dict[str, VariableReport]
+    changed: dict[str, list[VariableReport]] = Field(description="Before and after")
+    files_added: list[str]
+    files_removed: list[str]
+    files_changed: list[str]
+    memory_bytes: list[int] = Field(description="The memory of the sandbox, before and after")
+    size: list[int] = Field(description="Bytes of a snapshot, before and after")
+
+
+class Usage(BaseModel):
+    """What a session may use, and what it uses."""
+
+    limits: dict[str, float | None] = Field(description="Seconds and bytes; null where there is none")
+    memory_bytes: int
+    file_bytes: int = Field(description="In the files below /home/user")
+    files: int
+    executions: int
+    checkpoints: int
+    network: list[str] = Field(description="What code may reach")

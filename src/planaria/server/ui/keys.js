@@ -1,0 +1,21 @@
+// The keys, told.
+import { dialog, element } from "./dom.js";
+
+const KEYS = [
+    ["Shift+Enter", "run the cell and go on"],
+    ["Ctrl+Enter", "run the cell"],
+    ["Alt+Enter", "run the cell and add one below"],
+    ["Esc, Enter", "leave the text of a cell, and go back into it"],
+    ["j, k or ↓, ↑", "the next cell, the one before"],
+    ["J, K", "move the cell down, up"],
+    ["a, b", "add a cell above, below"],
+    ["d d", "delete the cell"],
+    ["z", "bring a deleted cell back"],
+    ["m, y", "make it Markdown, code"],
+    ["i i", "interrupt"],
+    ["Ctrl+Space", "complete"],
+];
+
+export function showKeys() {
+    dialog("Keys", element("dl", { class: "facts keys" }, KEYS.flatMap(([key, text]) => [element("dt", {}, element("kbd", { text: key })), element("dd", { text })])));
+}

@@ -1,0 +1,3 @@
+// The terminal.
+export { Terminal } from "@xterm/xterm";
+export { FitAddon } from "@xterm/addon-fit";
