@@ -16,7 +16,8 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from itertools import repeat
+from itertools import compress, repeat
+from operator import not_
 from typing import Final
 
 from planaria.machine.memory import PAGE_BYTES, WASM_PAGE_BYTES, MemoryFile, Span, anonymous_file
@@ -167,25 +168,22 @@ class PageViews:
     is a view.
     """
 
-    __slots__ = ("_starts", "_views", "bytes", "spans")
+    __slots__ = ("_pairs", "_starts", "_views", "bytes", "spans")
 
     def __init__(self, base: int, spans: list[Span]) -> None:
         self.spans = spans
         memory = _memory(base)
         self._starts = [at for start, end in spans for at in range(start, end, PAGE_BYTES)]
         self._views = [memory[at : at + PAGE_BYTES] for at in self._starts]
+        self._pairs = list(zip(self._starts, self._views, strict=True))
         self.bytes = len(self._starts) * PAGE_BYTES
 
     def changed(self, before: Mapping[int, bytes]) -> ChangedPages:
         """Copies of those that have other contents than in `before`, or are not in there."""
         old = map(before.get, self._starts, repeat(b""))
         # Nothing begins with a page but the page itself.
-        are_same = map(bytes.startswith, old, self._views)
-        return {
-            at: bytes(view)
-            for at, view, is_same in zip(self._starts, self._views, are_same, strict=True)
-            if not is_same
-        }
+        are_others = map(not_, map(bytes.startswith, old, self._views))
+        return {at: bytes(view) for at, view in compress(self._pairs, are_others)}
 
 
 def spans_of(pages: Iterable[int]) -> list[Span]:

@@ -144,6 +144,10 @@ class LinearMemory:
         """
         image, growth, size = self.image, self._growth, self.size
         assert image is not None
+        if growth is not None and growth.start == size:
+            again = self.private.look_again(size, most)
+            if again is not None:
+                return image, again
         private, grown = self._parts()
         self.private.find(private[1], image)
         changed = self.private.bytes_up_to(most)

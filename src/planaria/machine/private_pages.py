@@ -102,6 +102,21 @@ class PrivatePages:
                 unprotect(self._base, max(part.start, _OLD_FRAMES[1]), part.end)
             part.is_protected, part.cost, part.opened = False, 0, []
 
+    def look_again(self, end: int, most: int) -> ChangedPages | None:
+        """What `find` and `read` give when no page but the open ones was written to, which is usual.
+
+        None where that is not known, or they may have more than `most` bytes.
+        """
+        before, views = self._read, self._views
+        if not self.is_looked_at or before is None or len(self._parts) != 1:
+            return None
+        part = self._parts[0]
+        if part.opened is not views.spans or part.end != end:
+            return None
+        if len(before) * PAGE_BYTES + views.bytes > most:
+            return None
+        return self._compared(before)
+
     def find(self, end: int, image: MemoryFile) -> None:
         """Find what may differ from `image`, which is mapped there, below `end`."""
         before, self._read = self._read, None
@@ -118,7 +133,8 @@ class PrivatePages:
                 if written is None:  # something was mapped there
                     self.forget()
                     return self.find(end, image)
-                part.opened = written
+                views = self._views
+                part.opened = views.spans if written == views.spans else written
                 if not part.start:
                     revert(self._base, [_OLD_FRAMES], image)
             unread = unread + part.opened if unread else part.opened
@@ -185,21 +201,26 @@ class PrivatePages:
         """The pages that `find` has found, shared with `known` where they are the same; not to be changed."""
         before, unread = self._take_found()
         if before is None:
-            pages = read_pages(self._base, unread, known)
+            self._read = pages = read_pages(self._base, unread, known)
             self.copied += len(pages) * PAGE_BYTES
-        else:
-            if unread is not self._views.spans and unread != self._views.spans:
-                self._views = PageViews(self._base, unread)
-            changed = self._views.changed(before)
-            pages = before | changed if changed else before
-            self.copied += len(changed) * PAGE_BYTES
-            vain = self._views.bytes // PAGE_BYTES - len(changed)
-            if self._usual is None:
-                self._usual = vain
-            self._vain += max(0, vain - self._usual)
+            return pages
+        if unread is not self._views.spans:
+            self._views = PageViews(self._base, unread)
+        return self._compared(before)
+
+    def _compared(self, before: ChangedPages) -> ChangedPages:
+        """The pages as they are now, of which none but those in the views may differ from `before`."""
+        views = self._views
+        changed = views.changed(before)
+        self._read = pages = before | changed if changed else before
+        self.copied += len(changed) * PAGE_BYTES
+        vain = views.bytes // PAGE_BYTES - len(changed)
+        if self._usual is None:
+            self._usual = vain
+        if vain > self._usual:
+            self._vain += vain - self._usual
             if self._vain > _MOST_VAIN:
                 self._close()
-        self._read = pages
         return pages
 
     def _close(self) -> None:
