@@ -34,9 +34,10 @@ class Cells:
         imports: TierImports,
         reports: Reports,
     ) -> None:
-        self._main = main
+        self._space = main.__dict__
         self._builtins = main.__dict__["__builtins__"]
         self._context = context
+        self._run_in_context = context.run
         self._loop = loop
         self._calls = calls
         self._imports = imports
@@ -54,7 +55,7 @@ class Cells:
             return misuse("a cell is waiting: resume or cancel it before another one is run")
         self._value = None
         self._calls.interrupted = False
-        space = self._main.__dict__
+        space = self._space
         if space.get("__builtins__") is not self._builtins:
             space["__builtins__"] = self._builtins
         name = name or f"<cell {count}>"
@@ -82,7 +83,7 @@ class Cells:
             if cell.last is not None:
                 value = trampolines.call(self._context.run, cell.run, space)
             elif cell.body is not None:
-                trampolines.call(self._context.run, exec, cell.body, space)
+                trampolines.execute(self._run_in_context, cell.body, space)
                 value = self._value
         except BaseException as error:
             return self._ended(None, error, True)
@@ -137,7 +138,7 @@ class Cells:
         self._value = value
 
     async def _run_awaiting(self, cell: Cell) -> Any:
-        space = self._main.__dict__
+        space = self._space
         value = None
         for code in (cell.body, cell.last):
             if code is not None:

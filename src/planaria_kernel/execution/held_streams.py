@@ -58,6 +58,7 @@ class HeldStreams(Streams):
         )
         self.stdout.__dict__["mode"] = "w"
         self.stderr.__dict__["mode"] = "w"
+        self._keep_flushes()
         _keep_order(*held)
 
 

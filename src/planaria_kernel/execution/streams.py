@@ -70,18 +70,27 @@ class Streams:
         self.stderr = _ErrorStream(io.BufferedWriter(self._opened(2)), self.stdout)
         self.stdout.__dict__["mode"] = "w"
         self.stderr.__dict__["mode"] = "w"
+        self._keep_flushes()
+
+    def _keep_flushes(self) -> None:
+        """Looking a method of these up is what costs most about flushing them when they hold nothing."""
+        self._flushes = self.stdout.flush, self.stderr.flush
 
     def flush(self) -> None:
         """Write out what is held back; streams that the user's code has closed are opened again."""
-        if self.stdout.closed or self.stderr.closed:
+        flush_output, flush_errors = self._flushes
+        try:
+            flush_output()
+            flush_errors()
+        except ValueError:
+            if not (self.stdout.closed or self.stderr.closed):
+                raise
             ours = (sys.stdout is self.stdout, sys.stderr is self.stderr)
             self.reopen()
             if ours[0]:
                 sys.stdout = self.stdout
             if ours[1]:
                 sys.stderr = self.stderr
-        self.stdout.flush()
-        self.stderr.flush()
 
     def settle(self) -> None:
         """Before something is written to the descriptors themselves: what was printed goes first."""

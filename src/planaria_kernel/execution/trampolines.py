@@ -9,19 +9,24 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, Literal
 
 from planaria_kernel.event_loop.asyncio_run import DRIVE_CODE, OWN_CODE
 from planaria_kernel.event_loop.loop import Loop, ParkingLoop
 from planaria_kernel.execution.interrupted_imports import must_finish
 
-__all__ = ["advance", "call", "place_of", "wait"]
+__all__ = ["advance", "call", "execute", "place_of", "wait"]
 
 
 def call(function: Callable[..., Any], *args: Any) -> Any:
     """The trampoline of plain calls."""
     return function(*args)
+
+
+def execute(run: Callable[..., Any], code: CodeType, space: dict[str, Any]) -> None:
+    """The trampoline of code that is executed in the context whose `run` is given."""
+    run(exec, code, space)
 
 
 def advance(loop: ParkingLoop, until: asyncio.Future[Any]) -> bool:
@@ -34,7 +39,7 @@ def wait(loop: ParkingLoop, seconds: float | None) -> None:
     loop.wait(seconds)
 
 
-_TRAMPOLINES = frozenset({call.__code__, advance.__code__})
+_TRAMPOLINES = frozenset({call.__code__, execute.__code__, advance.__code__})
 #: Not trampolines, but an interrupt is the loop's there too.
 _LOOPS_OWN = frozenset({OWN_CODE, wait.__code__})
 #: These run user code too. Raised in themselves, an interrupt would lose the task whose turn it is, or leave

@@ -35,6 +35,8 @@ _LOOK = 63
 _COLUMN_ITEM = {f.INT64_COLUMN: 48, f.FLOAT_COLUMN: 40, f.BOOL_COLUMN: 8, f.TEXT_COLUMN: 90}
 #: Bytes from which on a string is charged by itself.
 _LONG = 1024
+#: The values of the tags from NONE to TRUE.
+_CONSTANTS = (None, False, True)
 _STRUCTURE_BASE = 0x100  # a structure's kind on the stack is this plus its code
 
 
@@ -82,12 +84,8 @@ def _decode(data: bytes, budget: Budget, refused: list[str] | None) -> Any:
             position = end
         elif tag >= f.SMALL_INT:
             value = tag - f.SMALL_INT
-        elif tag == f.NONE:
-            value = None
-        elif tag == f.TRUE:
-            value = True
-        elif tag == f.FALSE:
-            value = False
+        elif f.NONE <= tag <= f.TRUE:
+            value = _CONSTANTS[tag - f.NONE]
         elif tag == f.INT64 or tag == f.FLOAT:
             end = position + 8
             if end > size:
@@ -158,11 +156,16 @@ def _decode(data: bytes, budget: Budget, refused: list[str] | None) -> Any:
                     raise ProtocolError(f"{size - position} bytes follow the value")
                 budget.spend(spent)
                 return items[0]
-            value = _finish(kind, items, budget, refused)
-            if f.RECORDS <= kind <= f.LIST_ROWS and type(value) is list:
-                containers -= len(value)
-                if containers < 0:
-                    raise ProtocolError("the value holds too many rows")
+            if kind == f.TUPLE:
+                value = tuple(items)
+            elif kind == f.LIST:
+                value = items
+            else:
+                value = _finish(kind, items, budget, refused)
+                if f.RECORDS <= kind <= f.LIST_ROWS and type(value) is list:
+                    containers -= len(value)
+                    if containers < 0:
+                        raise ProtocolError("the value holds too many rows")
             kind, wanted, stop, items = stack.pop()
             items.append(value)
 

@@ -150,7 +150,8 @@ class _Encoder:
     def head(self, tag: int, count: int) -> None:
         """A tag and a length or count."""
         if count < 255:
-            self.out += bytes((tag, count))
+            self.out.append(tag)
+            self.out.append(count)
             return
         if count > self.max_bytes:
             raise self.too_large()
@@ -159,14 +160,21 @@ class _Encoder:
 
     def open(self, tag: int, count: int, depth: int) -> None:
         """The head of a container, after the checks that bound all containers."""
-        self.spend(1)
+        out = self.out
+        self.containers = left = self.containers - 1
+        if left < 0 or self.size + len(out) > self.max_bytes:
+            self.spend(0)
         if self.hashed and tag not in _HASHABLE_CONTAINERS:
             raise _UnhashableError
         if depth >= f.MAX_DEPTH:
             raise EncodeError(
                 f"the value is nested deeper than {f.MAX_DEPTH} levels, or contains itself: flatten it"
             )
-        self.head(tag, count)
+        if count < 255:
+            out.append(tag)
+            out.append(count)
+        else:
+            self.head(tag, count)
 
     def spend(self, containers: int) -> None:
         self.containers -= containers

@@ -57,6 +57,8 @@ _maps: weakref.WeakSet[mmap] = weakref.WeakSet()
 
 def write_back() -> None:
     """Write what has changed in the maps to their files."""
+    if len(_maps) == 0:  # looked at when every cell ends; going over a set of weak references takes its time
+        return
     for one in tuple(_maps):
         one._write_back()
 
