@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from functools import lru_cache, partial
 from types import FrameType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from planaria_kernel.errors import EncodeError
 from planaria_kernel.event_loop.asyncio_run import Runs
@@ -28,6 +28,7 @@ from planaria_kernel.execution.magic_syntax import MAGICS
 from planaria_kernel.execution.reports import NOTHING, Report, Reports, misuse
 from planaria_kernel.namespaces.namespaces import namespaces
 from planaria_kernel.protocol import MAX_BYTES, decode, encode
+from planaria_kernel.protocol.cells import decode_cell
 from planaria_kernel.queries import Queries
 from planaria_kernel.shims.notebooks import announce_widgets
 
@@ -48,6 +49,16 @@ _DONE = encode(NOTHING)
 def _exited(status: int) -> bytes:
     """The report of a script, which most often ends with the same status as the one before."""
     return encode(("done", {"exit_code": status}))
+
+
+class Mailbox(Protocol):
+    """Where the host leaves commands, and the kernel reports; `sandbox.mailbox`."""
+
+    def take(self) -> bytes | None:
+        """The command; None when it is to be asked for."""
+
+    def put(self, report: bytes) -> bool:
+        """Leave a report, if it fits."""
 
 
 class Kernel:
@@ -92,6 +103,8 @@ class Kernel:
         self._shell: InteractiveShell | None = None
         #: Whether a notebook's front end shows what cells do.
         self._has_front_end = False
+        #: Where the host may put commands, and takes reports from; without it both are host calls.
+        self.mailbox: Mailbox | None = None
         #: Called with the settings of a "configure" command that are not the kernel's own.
         self.configure: Callable[[dict[str, Any]], None] | None = None
         #: Called with the names that come and go when host functions are declared.
@@ -126,19 +139,27 @@ class Kernel:
     def _enter(self) -> None:
         try:
             try:
-                command = decode(self._call_host(b"N"))
+                data = None if self.mailbox is None else self.mailbox.take()
+                if data is None:
+                    data = self._call_host(b"N")
+                command: Any = decode_cell(data)
+                if command is None:
+                    command = decode(data)
             except MemoryError:
                 command = ("refuse",)
             if self._interpreter is not None and self._interpreter.is_lost:
                 self._restore()
-            report = self._commands[command[0]](*command[1:])
+            name, *arguments = command
+            report = self._commands[name](*arguments)
         except BaseException as error:
             report = self._own_error(error)
-        if self._interrupted:
+        # Lengths are asked for: where a dict itself is, CPython counts that each time, in the code's memory.
+        if len(self._interrupted) > 0:
             import_again(self._interrupted)
             self._interrupted = {}
         calls = self._calls
-        if (calls.open or calls.given_up) and report[0] in ("done", "error") and calls.any_given_up():
+        is_over = report[0] in ("done", "error")
+        if is_over and len(calls.open) + len(calls.given_up) > 0 and calls.any_given_up():
             report = (report[0], {**report[1], "given_up": calls.take_given_up()})
         self._report(report)
 
@@ -188,7 +209,8 @@ class Kernel:
                     f"standard output cannot be written, undo() or reset() restores it: {error}"
                 )
             data = encode(("error", fields))
-        self._call_host(b"R" + data)
+        if self.mailbox is None or not self.mailbox.put(data):
+            self._call_host(b"R" + data)
 
     def _encode(self, report: Report) -> bytes:
         while True:

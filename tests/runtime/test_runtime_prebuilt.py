@@ -181,7 +181,7 @@ def test_the_image_is_taken(site: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert taken is not None
     with taken.memory.view() as ours, own.memory.view() as theirs:
         assert ours == theirs
-    assert (taken.digest, taken.entry, taken.system) == (own.digest, own.entry, own.system)
+    assert (taken.digest, taken.addresses, taken.system) == (own.digest, own.addresses, own.system)
 
 
 def test_a_damaged_image_is_left_alone(

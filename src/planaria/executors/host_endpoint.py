@@ -41,6 +41,7 @@ from planaria.executors.messages import (
 from planaria.limits import Guard, Stopped, StopReason
 from planaria_kernel.errors import DecodeLimitError
 from planaria_kernel.protocol import Budget, Undecodable, decode, encode
+from planaria_kernel.protocol.cells import encode_cell
 
 __all__ = [
     "HostEndpoint",
@@ -96,25 +97,33 @@ class HostEndpoint:
         self._deadline = None
         if guard is not None and guard.deadline is not None:
             self._deadline = guard.deadline + guard.grace
-        frame = command_frame(command)
-        self._command = encode(frame if settings is None else ("begin", settings, frame))
+        if settings is None and type(command) is RunCode and command.name is None:
+            self._command = encode_cell(command.source, command.count, command.tier)
+        else:
+            frame = command_frame(command)
+            self._command = encode(frame if settings is None else ("begin", settings, frame))
         self._report = None
 
     def decode(self, data: bytes, refused: list[str] | None = None) -> Any:
         """What the kernel sent, within the limits. Raises ProtocolError, and DecodeLimitError."""
         return decode(data, Budget(self._deadline, self._memory), refused)
 
-    def ended(self, reason: StopReason | None) -> Entered:
-        """What the entry ended with. Raises Stopped when the kernel left no report."""
+    def ended(self, reason: StopReason | None, report: bytes | None = None) -> Entered:
+        """What the entry ended with; its `report`, if the kernel did not send it.
+
+        Raises Stopped when the kernel left no report.
+        """
+        if report is not None:
+            self._report = report
         if self._report is None:
             raise Stopped("the kernel returned without a report", reason)
         if self._report == _PLAINLY_DONE:
             return Entered(_DONE, reason)
         refused: list[str] = []
-        report = report_of(self.decode(self._report, refused))
-        if refused and isinstance(report, Waiting):
-            report = replace(report, calls=_without_undecodable(report.calls, refused[0]))
-        return Entered(report, reason)
+        found = report_of(self.decode(self._report, refused))
+        if refused and isinstance(found, Waiting):
+            found = replace(found, calls=_without_undecodable(found.calls, refused[0]))
+        return Entered(found, reason)
 
     def repeat(self, command: bytes) -> None:
         """Set the command of the next entry as it was written before."""

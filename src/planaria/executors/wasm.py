@@ -45,6 +45,7 @@ from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.imports import weak_method
 from planaria.machine.machine import Machine
+from planaria.machine.mailbox import put_command, take_report
 from planaria.machine.memory import PAGE_BYTES, MemoryFile, has_mappings_left
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.clock import JournaledClock, SystemClock, VirtualClock
@@ -282,7 +283,7 @@ class WasmExecutor(Executor):
         machine = self._running()
         self._settles = True
         try:
-            machine.enter(self._image.settle, Guard(deadline=time.monotonic() + _PATIENCE))
+            machine.enter(self._image.addresses.settle, Guard(deadline=time.monotonic() + _PATIENCE))
         except (ProcessExit, OSError) as error:
             raise Stopped(f"it does not become idle: {error}", None) from error
         finally:
@@ -323,7 +324,9 @@ class WasmExecutor(Executor):
             if self._journal is not None:
                 self._journal.captured()
         memory, pages = self._at_rest
-        deferred = {**(self._birth or {}), **(self._deferred or {})} or None
+        deferred = None
+        if self._birth or self._deferred:
+            deferred = {**(self._birth or {}), **(self._deferred or {})}
         if self._tables is None or machine.has_called_system:
             self._tables = machine.wasi.tables()
             machine.has_called_system = False
@@ -484,9 +487,12 @@ class WasmExecutor(Executor):
         return keyframe
 
     def _entered(self, machine: Machine, guard: Guard) -> Entered:
-        endpoint = self._endpoint
+        endpoint, addresses = self._endpoint, self._image.addresses
+        mailbox = addresses.mailbox
+        if mailbox is not None:
+            put_command(machine.memory, mailbox, endpoint.command)
         try:
-            reason = machine.enter(self._image.entry, guard)
+            reason = machine.enter(addresses.entry, guard)
         except ProcessExit as ended:
             self.close()
             raise Stopped(f"the code called os._exit({ended.code})", None, ended.code) from None
@@ -497,7 +503,7 @@ class WasmExecutor(Executor):
         finally:
             self.fuel_used = machine.fuel_used
         try:
-            return endpoint.ended(reason)
+            return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:
             self.close()
             raise

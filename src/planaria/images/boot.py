@@ -11,8 +11,9 @@ from typing import Final
 from planaria.errors import RuntimeSetupError
 from planaria.files.layout import standard_layout
 from planaria.limits import Guard, Stopped
-from planaria.machine.image import Image, keep_image, make_immortal
+from planaria.machine.image import Addresses, Image, keep_image, make_immortal
 from planaria.machine.machine import Machine
+from planaria.machine.mailbox import put_command, take_report
 from planaria.machine.recipe import SETTINGS, Recipe
 from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.held_output import find_buffer
@@ -71,11 +72,8 @@ def boot_image(recipe: Recipe) -> Image:
     """Build the plain image: boot the interpreter, load the kernel, warm it up. Raises RuntimeSetupError."""
     reports: list[bytes] = []
     printed: list[bytes] = []
-    command = b""
 
     def answer(request: bytes) -> bytes:
-        if request == b"N":
-            return command
         if request[:1] == b"Z":
             make_immortal(machine.memory, request[1:])
         if request[:1] == b"H":
@@ -101,16 +99,16 @@ def boot_image(recipe: Recipe) -> Image:
         if not reports or reports[-1][:1] != b"B":
             text = b"".join(printed).decode("utf-8", "replace").strip()
             raise RuntimeSetupError(f"the guest did not boot:\n{text}")
-        entry, settle = decode(reports[-1][1:])
+        addresses = Addresses(*decode(reports[-1][1:]))
+        assert addresses.mailbox is not None
         for warming in _WARMING:
-            command = encode(warming)
-            machine.enter(entry, Guard())
-            if not reports[-1].startswith(b"R") or decode(reports[-1][1:])[0] != "done":
-                raise RuntimeSetupError(f"the guest does not work: {reports[-1]!r}")
-        machine.enter(settle, Guard())
-        return keep_image(
-            recipe, machine.capture(), entry=entry, settle=settle, system=wasi.state(), files=None
-        )
+            put_command(machine.memory, addresses.mailbox, encode(warming))
+            machine.enter(addresses.entry, Guard())
+            report = take_report(machine.memory, addresses.mailbox)
+            if report is None or decode(report)[0] != "done":
+                raise RuntimeSetupError(f"the guest does not work: {report or reports[-1]!r}")
+        machine.enter(addresses.settle, Guard())
+        return keep_image(recipe, machine.capture(), addresses, system=wasi.state(), files=None)
     except Stopped as stopped:
         raise RuntimeSetupError(f"the guest did not boot: {stopped.message}") from stopped
     finally:

@@ -181,8 +181,7 @@ def _build(
         return keep_image(
             recipe,
             memory,
-            entry=base.entry,
-            settle=base.settle,
+            base.addresses,
             system=system,
             files=keep_tree(root_files(tree)),
         )

@@ -10,13 +10,14 @@ import json
 import logging
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 import zstandard
 
 from planaria.images.boot import boot_image
-from planaria.machine.image import Image, find_image, image_lock, new_image
+from planaria.machine.image import Addresses, Image, find_image, image_lock, new_image
 from planaria.machine.recipe import Recipe
 from planaria.runtime.cache import CompileCache
 from planaria.runtime.compiler import Tier
@@ -47,8 +48,7 @@ def write_image(recipe: Recipe, directory: Path, *, level: int) -> Path:
     path = directory / _name(recipe)
     facts = {
         "size": image.memory.size,
-        "entry": image.entry,
-        "settle": image.settle,
+        "addresses": asdict(image.addresses),
         "digest": image.digest,
     }
     with zipfile.ZipFile(path, "w") as archive, image.memory.view() as memory:
@@ -94,4 +94,5 @@ def _take(recipe: Recipe, path: Path) -> Image:
         if new.digest != facts["digest"]:
             raise ValueError("its memory has another digest")
         system = decode(archive.read(_SYSTEM))
-        return new.keep(entry=int(facts["entry"]), settle=int(facts["settle"]), system=system, files=None)
+        addresses = Addresses(**{name: int(at) for name, at in facts["addresses"].items()})
+        return new.keep(addresses, system=system, files=None)

@@ -69,9 +69,7 @@ def save_image(name: str, snapshots: Snapshots, files: FileSystem, state: WasmSt
             if (image := find_image(recipe)) is not None:
                 return image
             keep_tree(contents)
-            return keep_image(
-                recipe, memory, entry=origin.entry, settle=origin.settle, system=system, files=kept
-            )
+            return keep_image(recipe, memory, origin.addresses, system=system, files=kept)
 
     return Image(*registry.register(name, recipe, keep))
 

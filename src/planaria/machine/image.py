@@ -13,7 +13,7 @@ import tempfile
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -29,6 +29,7 @@ from planaria.runtime.cache import CompileCache, cache_failure
 from planaria_kernel.protocol import decode, encode
 
 __all__ = [
+    "Addresses",
     "Image",
     "NewImage",
     "files_of_image",
@@ -51,16 +52,25 @@ _ZEROS: Final = bytes(_PIECE)
 _IMMORTAL_MINIMUM: Final = 1 << 30
 
 
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Where the host finds things of the kernel's in its memory."""
+
+    entry: int
+    """The kernel's entry function."""
+    settle: int
+    """The function that makes it ready to be an image again; `sandbox.freeze`."""
+    mailbox: int | None = None
+    """Where commands and reports are put; a kernel of before there was one asks for them."""
+
+
 @dataclass(frozen=True, eq=False)
 class Image:
     """The memory of a booted interpreter, and what the host must know to use it."""
 
     recipe: Recipe
     memory: MemoryFile
-    entry: int
-    """The address of the kernel's entry function."""
-    settle: int
-    """The address of the function that makes it ready to be an image again; `sandbox.freeze`."""
+    addresses: Addresses
     system: dict[str, Any]
     """The state of the system interface (`Wasi.state`) at the moment of capture."""
     digest: str
@@ -151,16 +161,19 @@ def _read(recipe: Recipe) -> Image | None:
         raise RuntimeSetupError(f"the image in {place} is damaged ({error}); remove that folder") from error
     if memory.size != facts.pop("size", None):
         raise RuntimeSetupError(f"the image in {place} is damaged; remove that folder")
-    image = Image(recipe, memory, system=system, first_chunk=chunk, **facts)
+    try:
+        addresses = Addresses(facts["entry"], facts["settle"], facts.get("mailbox"))
+        image = Image(recipe, memory, addresses, system, facts["digest"], facts.get("files"), chunk)
+    except KeyError as error:
+        raise RuntimeSetupError(f"the image in {place} is damaged ({error}); remove that folder") from error
     return image if image.is_whole else None
 
 
 def keep_image(
     recipe: Recipe,
     memory: MemoryFile,
+    addresses: Addresses,
     *,
-    entry: int,
-    settle: int,
     system: dict[str, Any],
     files: str | None,
 ) -> Image:
@@ -170,7 +183,7 @@ def keep_image(
     """
     with memory.view() as view, new_image(recipe) as new:
         new.write(view)
-        return new.keep(entry=entry, settle=settle, system=system, files=files)
+        return new.keep(addresses, system=system, files=files)
 
 
 class NewImage:
@@ -200,19 +213,18 @@ class NewImage:
         """SHA-256 of what was written."""
         return self._digest.hexdigest()
 
-    def keep(self, *, entry: int, settle: int, system: dict[str, Any], files: str | None) -> Image:
+    def keep(self, addresses: Addresses, *, system: dict[str, Any], files: str | None) -> Image:
         """The image, with all that is known about it, in the cache."""
         self._memory.truncate(self._size)
         self._memory.flush()
         os.fsync(self._memory.fileno())
         facts = {
             "size": self._size,
-            "entry": entry,
-            "settle": settle,
+            **asdict(addresses),
             "digest": self.digest,
             "files": files,
         }
-        chunk = first_chunk(MemoryFile.open(self._folder / "memory"), entry)
+        chunk = first_chunk(MemoryFile.open(self._folder / "memory"), addresses.entry)
         (self._folder / _HEAP).write_text(json.dumps(chunk), "ascii")
         (self._folder / "system").write_bytes(encode(system))
         (self._folder / "image.json").write_text(json.dumps(facts), "utf-8")
@@ -221,7 +233,7 @@ class NewImage:
         os.rename(self._folder, place)
         # From the file, whose pages all processes share.
         memory = MemoryFile.open(place / "memory")
-        image = Image(self._recipe, memory, entry, settle, system, self.digest, files, chunk)
+        image = Image(self._recipe, memory, addresses, system, self.digest, files, chunk)
         _loaded[self._recipe] = image
         return image
 

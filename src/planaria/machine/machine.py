@@ -252,11 +252,11 @@ class Machine:
             if self._is_metered:
                 self._store.set_fuel(fuel)
             linear.user, linear.known_size = self._thread, None
-            is_looked_at, faults = pages.is_looked_at, thread_usage()[FAULTS]
+            faults = thread_usage()[FAULTS] if pages.is_looked_at else None
             try:
                 return function()
             finally:
-                if is_looked_at and thread_usage()[FAULTS] != faults:
+                if faults is not None and thread_usage()[FAULTS] != faults:
                     pages.is_looked_at = False
                 linear.user, linear.known_size = None, memory_size(self._store, linear.exported)
                 if self._is_metered:

@@ -323,7 +323,17 @@ class RawFunction:
     `Trap`. May be called again from within its own call, but a store is for one thread at a time.
     """
 
-    __slots__ = ("_array", "_count", "_function", "_mask", "_parameters", "_pointer", "_store", "_trap")
+    __slots__ = (
+        "_array",
+        "_count",
+        "_function",
+        "_mask",
+        "_parameters",
+        "_pointer",
+        "_store",
+        "_trap",
+        "_trap_address",
+    )
 
     def __init__(
         self, store: wasmtime.Store, function: wasmtime.Func, shape: tuple[int, int] | None = None
@@ -336,6 +346,7 @@ class RawFunction:
         self._count = max(self._parameters, 1)
         self._array = (c_uint64 * (2 * self._count))()
         self._trap = c_void_p()
+        self._trap_address = ctypes.addressof(self._trap)
 
     @staticmethod
     def shape_of(store: wasmtime.Store, function: wasmtime.Func) -> tuple[int, int]:
@@ -359,7 +370,7 @@ class RawFunction:
             position += 2
         # The context is asked for each time: it raises ValueError once the store has been closed.
         error = _func_call_unchecked(
-            self._store._context(), self._pointer, array, self._count, byref(self._trap)
+            self._store._context(), self._pointer, array, self._count, self._trap_address
         )
         if error or self._trap.value:
             self._fail(error)

@@ -14,6 +14,7 @@ from planaria_kernel.network import link
 from planaria_kernel.protocol import encode
 from planaria_kernel.sandbox.bash import SessionShell
 from planaria_kernel.sandbox.freeze import settle
+from planaria_kernel.sandbox.mailbox import Mailbox
 
 __all__ = ["start"]
 
@@ -40,7 +41,7 @@ _settle: Callable[[], None]
 
 
 def start(call_host: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> None:
-    """Start the kernel and report to the host where to enter it and how to freeze it."""
+    """Start the kernel and report to the host where to enter it, to freeze it, and to find its mailbox."""
     global _entry, _settle
     os.environ.update(_ENVIRONMENT)
     os.chdir(_ENVIRONMENT["HOME"])
@@ -52,9 +53,10 @@ def start(call_host: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> N
     kernel.imports.modules = frozenset(tier_modules)
     SessionShell(kernel.call_blocking, functools.partial(_bound_files, call_host)).connect(kernel)
     kernel.keep_interpreter()
+    kernel.mailbox = mailbox = Mailbox()
     _entry = kernel.enter
     _settle = functools.partial(settle, call_host)
-    call_host(b"B" + encode((id(_entry), id(_settle))))
+    call_host(b"B" + encode((id(_entry), id(_settle), mailbox.address)))
 
 
 def _bound_files(call_host: Callable[[bytes], bytes], size: int | None, more: int | None) -> None:

@@ -51,9 +51,12 @@ class Turns:
         """Do what the constructor of a session waits for: start the kernel."""
         self._engine.start()
 
-    @contextlib.contextmanager
-    def held(self, *, ready: bool = True) -> Iterator[None]:
+    def held(self, *, ready: bool = True) -> _Held:
         """Hold the session: another thread waits for it, its own callback is refused."""
+        return _Held(self, ready)
+
+    def take(self, ready: bool) -> None:
+        """Begin to hold the session."""
         engine = self._engine
         # Looked at here, since it holds nearly always.
         if engine.phase is Phase.CLOSED or id(engine.host_calls) in calling_back.get():
@@ -71,10 +74,14 @@ class Turns:
             self._owner = here
             if ready and engine.phase is not Phase.READY:
                 engine.ensure_started()
-            yield
-        finally:
-            self._owner = None
-            lock.release()
+        except BaseException:
+            self.give_back()
+            raise
+
+    def give_back(self) -> None:
+        """End holding the session."""
+        self._owner = None
+        self._lock.release()
 
     def _wait_for_turn(self, lock: threading.Lock) -> None:
         """Take the lock that another thread holds.
@@ -130,6 +137,22 @@ class Turns:
         if self._owner is None:
             self._lock = threading.Lock()
         self._engine.host_calls.after_fork()
+
+
+class _Held:
+    """While a session is held; a context manager that is a generator would cost more than taking the lock."""
+
+    __slots__ = ("_ready", "_turns")
+
+    def __init__(self, turns: Turns, ready: bool) -> None:
+        self._turns = turns
+        self._ready = ready
+
+    def __enter__(self) -> None:
+        self._turns.take(self._ready)
+
+    def __exit__(self, _kind: object, _error: object, _traceback: object) -> None:
+        self._turns.give_back()
 
 
 @in_forked_child("sessions")
