@@ -160,7 +160,7 @@ class WasmExecutor(Executor):
 
     @property
     def tier(self) -> str:  # type: ignore[override]
-        return self._tier.value
+        return self._tier._value_  # `value` goes through two functions, and every execution asks for this
 
     @property
     def files(self) -> FileSystem:
