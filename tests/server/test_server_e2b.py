@@ -323,7 +323,11 @@ def test_e2b_charts_are_data(sandbox: Any) -> None:
     ]
     assert (1.0 in line.x_ticks, len(line.x_ticks)) == (True, len(line.x_tick_labels))
     dates = chart("plt.scatter([datetime.date(2026, 5, day) for day in (1, 2)], ['low', 'high'])")
-    assert (dates.type.value, dates.x_scale.value, dates.y_scale.value) == ("scatter", "datetime", "categorical")
+    assert (dates.type.value, dates.x_scale.value, dates.y_scale.value) == (
+        "scatter",
+        "datetime",
+        "categorical",
+    )
     assert dates.elements[0].points == [("2026-05-01T00:00:00", "low"), ("2026-05-02T00:00:00", "high")]
     bars = chart("plt.bar(['a', 'b'], [3, 4], label='A')\nplt.bar(['a', 'b'], [1, 2], label='B')")
     assert [(one.label, one.group, one.value) for one in bars.elements] == [
@@ -335,7 +339,10 @@ def test_e2b_charts_are_data(sandbox: Any) -> None:
     across = chart("plt.barh(['a', 'b'], [3, 4])")
     assert [(one.label, one.value) for one in across.elements] == [("a", 3), ("b", 4)]
     pie = chart("plt.pie([1, 3], labels=['x', 'y'], autopct='%d')")
-    assert [(one.label, round(one.angle), one.radius) for one in pie.elements] == [("x", 90, 1), ("y", 270, 1)]
+    assert [(one.label, round(one.angle), one.radius) for one in pie.elements] == [
+        ("x", 90, 1),
+        ("y", 270, 1),
+    ]
     for options in ("", ", patch_artist=True", ", orientation='horizontal'"):
         box = chart(f"plt.boxplot([[1, 2, 3, 4, 20], [5, 6, 7, 8, 9]], tick_labels=['p', 'q']{options})")
         assert [(one.label, one.min, one.median, one.max, one.outliers) for one in box.elements] == [
@@ -343,7 +350,9 @@ def test_e2b_charts_are_data(sandbox: Any) -> None:
             ("q", 5, 7, 9, []),
         ]
         assert (box.elements[0].first_quartile, box.elements[0].third_quartile) == (2, 4)
-    several = chart("figure, two = plt.subplots(2)\ntwo[0].plot([1])\ntwo[1].bar(['z'], [1])\nplt.suptitle('Both')")
+    several = chart(
+        "figure, two = plt.subplots(2)\ntwo[0].plot([1])\ntwo[1].bar(['z'], [1])\nplt.suptitle('Both')"
+    )
     assert (several.type.value, several.title) == ("superchart", "Both")
     assert [one.type.value for one in several.elements] == ["line", "bar"]
     assert chart("plt.imshow([[1, 2]])").type.value == "unknown"

@@ -165,8 +165,7 @@ def _boxes(axes: Any) -> list[dict[str, Any]]:
         outlines += [
             points
             for one in axes.patches
-            if type(one).__name__ == "PathPatch"
-            and _is_box(points := one.get_path().vertices.tolist()[:5])
+            if type(one).__name__ == "PathPatch" and _is_box(points := one.get_path().vertices.tolist()[:5])
         ]
         found = [
             box
@@ -181,7 +180,9 @@ def _boxes(axes: Any) -> list[dict[str, Any]]:
 def _is_box(points: Sequence[Sequence[float]]) -> bool:
     xs, ys = {one[0] for one in points}, {one[1] for one in points}
     corners = {tuple(one) for one in points}
-    return len(points) == 5 and points[0] == points[4] and corners == set(product(xs, ys)) and len(corners) == 4
+    return (
+        len(points) == 5 and points[0] == points[4] and corners == set(product(xs, ys)) and len(corners) == 4
+    )
 
 
 def _box(
