@@ -33,7 +33,7 @@ _BEGIN, _END = "<!-- made by tests/server/e2b_methods.py -->\n", "<!-- end -->\n
 Probe = Callable[[Any], Awaitable[None]]
 #: By what an SDK calls a method, on a sandbox or below it.
 METHODS: Final[dict[str, Probe]] = {}
-#: What is no method: values, and what only computes an address.
+#: Values, and what only computes an address.
 _VALUES: Final = frozenset(
     [
         "beta_pause",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from typing import Any, Final
 
@@ -18,7 +18,7 @@ __all__ = ["CHART", "FRAME", "describe", "descriptions"]
 #: The types of a chart and of a frame in a mime bundle.
 CHART: Final = "application/vnd.planaria.chart+json"
 FRAME: Final = "application/vnd.planaria.frame+json"
-#: Numbers of one chart or frame; of more, nothing is sent, and the code is told.
+#: Numbers of one chart or frame; where there are more, nothing is sent, and standard error says so.
 _MOST: Final = 200_000
 _UNIT: Final = re.compile(r"[(\[]([^()\[\]]+)[)\]]\s*$")
 
@@ -35,6 +35,7 @@ def descriptions(value: Any) -> dict[str, Any]:
     if not _wanted[0]:
         return {}
     pandas, matplotlib = sys.modules.get("pandas"), sys.modules.get("matplotlib.figure")
+    make: Callable[[Any], Any]
     if pandas is not None and isinstance(value, pandas.DataFrame):
         kind, size, make = FRAME, value.size, _frame
     elif matplotlib is not None and isinstance(value, matplotlib.Figure):
@@ -158,7 +159,7 @@ def _bars(axes: Any, containers: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _boxes(axes: Any) -> list[dict[str, Any]]:
-    """The boxes of a box plot, which are told by their lines."""
+    """The boxes of a box plot, which are recognised by their lines."""
     for axis, across, along in ((axes.xaxis, 0, 1), (axes.yaxis, 1, 0)):
         lines = [one.get_xydata().tolist() for one in axes.lines]
         outlines = [one for one in lines if _is_box(one)]
@@ -254,10 +255,11 @@ def _place(axis: Any, value: float) -> Any:
         names = {at: name for name, at in axis.units._mapping.items()}
         return names.get(round(value), _plain(float(value)))
     if scale == "datetime" and math.isfinite(value):
-        from matplotlib.dates import num2date
+        from matplotlib import dates
 
         try:
-            return num2date(value).replace(tzinfo=None).isoformat()
+            time: Any = dates.num2date(value)  # type: ignore[no-untyped-call,unused-ignore]
+            return time.replace(tzinfo=None).isoformat()
         except (ValueError, OverflowError):
             pass
     return _plain(float(value))
