@@ -7,7 +7,7 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, nullcontext, suppress
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import anyio
 from anyio import to_thread
 
-from planaria.errors import SessionError, SnapshotConflict, SnapshotNotFound
+from planaria.errors import SnapshotConflict, SnapshotNotFound
 from planaria.executors.messages import Answer as CallResult
 from planaria.executors.messages import Ok, Raised
 from planaria.integrations.named_sessions import NamedSession, NamedSessions
 from planaria.limits import Limits
+from planaria.server import checkpoints
 from planaria.server.client_callbacks import waiting_callback
 from planaria.server.metrics import Metrics
 from planaria.server.models import CallbackDeclaration, SessionInfo
 from planaria.server.notebooks import Notebook, Notebooks, Recording
 from planaria.server.output import listen, listen_to_bytes
 from planaria.server.problems import Problem
-from planaria.server.records import KeptCheckpoint, Record
+from planaria.server.records import Record
 from planaria.server.settings import ServerSettings, Token
 from planaria.session import executing
 from planaria.session._async.session import AsyncSession
@@ -50,8 +51,6 @@ _SESSION: Final = "."
 _SNAPSHOT: Final = "@"
 #: Between a name space, the name of a session, and what names one of its checkpoints.
 _CHECKPOINT: Final = "!"
-#: Labelled checkpoints that outlive the live session.
-_MOST_CHECKPOINTS: Final = 100
 
 
 class BlockedCall:
@@ -274,7 +273,7 @@ class ServedSessions(NamedSessions):
 
     async def _create_as(self, full: str, make: Callable[[], ServedSession]) -> ServedSession:
         taken = Problem(409, f"there is a session {full.partition(_SESSION)[2]!r} already", code="exists")
-        if full in self._live or full in self._opening:
+        if await self._is_there(full):
             raise taken
         try:
             named = await self._add(full, make)
@@ -381,10 +380,12 @@ class ServedSessions(NamedSessions):
     async def delete(self, token: Token, name: str) -> None:
         """Delete a session. Raises Problem when there is none."""
         full = self.full_name(token, name)
-        kept = [] if self._store is None else await to_thread.run_sync(self._kept_checkpoints, full)
+        store = self._store
+        kept = [] if store is None else await to_thread.run_sync(checkpoints.kept_of, store, full)
         if not await self.forget(full):
             raise Problem(404, f"there is no session {name!r}", code="no-session")
-        await self._drop_checkpoints(kept)
+        if store is not None:
+            await checkpoints.drop(store, kept)
         if self.notebooks is not None:
             self.notebooks.forget(full)
 
@@ -393,47 +394,21 @@ class ServedSessions(NamedSessions):
         if self.notebooks is not None:
             self.notebooks.release(named.name)
 
-    # -- checkpoints ---------------------------------------------------------------------------------------
-
     async def checkpoint(self, named: ServedSession, label: str) -> None:
-        """Keep the present state under a label; the newest ones also in the store, if there is one."""
+        """Keep the present state under a label, the newest ones in the store too, if there is one."""
         await named.session.checkpoint(label)
         if self._store is None:
             named.has_changed()
             return
-        known = named.record.checkpoints
-        space, _, session = named.name.partition(_SESSION)
-        name = _CHECKPOINT.join((space, session, secrets.token_hex(4)))
-        snapshot = await named.session.snapshot_state(parent=named.base)
-        await to_thread.run_sync(partial(self._store.save, name, snapshot, expected=None))
-        dropped = [known.pop(label)] if label in known else []
-        known[label] = KeptCheckpoint(name=name, executions=named.session.execution_count)
-        while len(known) > _MOST_CHECKPOINTS:
-            dropped.append(known.pop(next(iter(known))))
+        prefix = named.name.replace(_SESSION, _CHECKPOINT) + _CHECKPOINT
+        replaced = await checkpoints.keep(self._store, prefix, named.session, named.record, label, named.base)
         await self.save(named)
-        await self._drop_checkpoints(dropped)
+        await checkpoints.drop(self._store, replaced)
 
     async def rewind(self, named: ServedSession, to: str | int) -> None:
         """Go back to a checkpoint, and save that. Raises SessionError when it was not kept."""
-        try:
-            await named.session.rewind(to)
-        except SessionError:
-            kept = named.record.checkpoints.get(to) if isinstance(to, str) else None
-            if kept is None or self._store is None:
-                raise
-            snapshot = await to_thread.run_sync(self._store.load, kept.name)
-            await named.session.restore_state(snapshot, reseed=False)
+        await checkpoints.go_to(self._store, named.session, named.record, to)
         await self.save(named)
-
-    def _kept_checkpoints(self, full: str) -> list[KeptCheckpoint]:
-        version = self.store.newest(full)
-        record = Record.model_validate_json((version and version.note) or b"{}")
-        return list(record.checkpoints.values())
-
-    async def _drop_checkpoints(self, checkpoints: Sequence[KeptCheckpoint]) -> None:
-        for one in checkpoints:
-            with suppress(SnapshotNotFound):  # another server has done it
-                await to_thread.run_sync(self.store.delete, one.name)
 
     # -- looking -------------------------------------------------------------------------------------------
 
