@@ -296,3 +296,65 @@ def test_e2b_interrupts_for_a_client_that_is_gone(e2b_server: Served) -> None:
     thread.start()
     thread.join(60)
     assert answers == ["1"]
+
+
+@pytest.mark.full
+def test_e2b_charts_are_data(sandbox: Any) -> None:
+    """Figures of matplotlib come with what they show: lines, dots, bars, slices, boxes, several of them; frames
+    with their columns."""
+    prelude = "import datetime, matplotlib.pyplot as plt\n"
+
+    def chart(code: str) -> Any:
+        done = sandbox.run_code(prelude + code + "\nplt.show()")
+        assert done.error is None, done.error
+        [result] = done.results
+        assert result.png
+        return result.chart
+
+    line = chart(
+        "plt.plot([1, 2, 4], [2.5, float('nan'), 3], label='speed')\nplt.plot([1, 2], [1, 0])\n"
+        "plt.title('Run')\nplt.xlabel('Time (s)')\nplt.ylabel('Speed [m/s]')\nplt.yscale('symlog')"
+    )
+    assert (line.type.value, line.title, line.x_label, line.x_unit) == ("line", "Run", "Time (s)", "s")
+    assert (line.y_unit, line.x_scale.value, line.y_scale.value) == ("m/s", "linear", "symlog")
+    assert [(one.label, one.points) for one in line.elements] == [
+        ("speed", [(1, 2.5), (2, None), (4, 3)]),
+        ("_series1", [(1, 1), (2, 0)]),
+    ]
+    assert (1.0 in line.x_ticks, len(line.x_ticks)) == (True, len(line.x_tick_labels))
+    dates = chart("plt.scatter([datetime.date(2026, 5, day) for day in (1, 2)], ['low', 'high'])")
+    assert (dates.type.value, dates.x_scale.value, dates.y_scale.value) == (
+        "scatter",
+        "datetime",
+        "categorical",
+    )
+    assert dates.elements[0].points == [("2026-05-01T00:00:00", "low"), ("2026-05-02T00:00:00", "high")]
+    bars = chart("plt.bar(['a', 'b'], [3, 4], label='A')\nplt.bar(['a', 'b'], [1, 2], label='B')")
+    assert [(one.label, one.group, one.value) for one in bars.elements] == [
+        ("a", "A", 3),
+        ("b", "A", 4),
+        ("a", "B", 1),
+        ("b", "B", 2),
+    ]
+    across = chart("plt.barh(['a', 'b'], [3, 4])")
+    assert [(one.label, one.value) for one in across.elements] == [("a", 3), ("b", 4)]
+    pie = chart("plt.pie([1, 3], labels=['x', 'y'], autopct='%d')")
+    assert [(one.label, round(one.angle), one.radius) for one in pie.elements] == [
+        ("x", 90, 1),
+        ("y", 270, 1),
+    ]
+    for options in ("", ", patch_artist=True", ", orientation='horizontal'"):
+        box = chart(f"plt.boxplot([[1, 2, 3, 4, 20], [5, 6, 7, 8, 9]], tick_labels=['p', 'q']{options})")
+        assert [(one.label, one.min, one.median, one.max, one.outliers) for one in box.elements] == [
+            ("p", 1, 3, 4, [20]),
+            ("q", 5, 7, 9, []),
+        ]
+        assert (box.elements[0].first_quartile, box.elements[0].third_quartile) == (2, 4)
+    several = chart(
+        "figure, two = plt.subplots(2)\ntwo[0].plot([1])\ntwo[1].bar(['z'], [1])\nplt.suptitle('Both')"
+    )
+    assert (several.type.value, several.title) == ("superchart", "Both")
+    assert [one.type.value for one in several.elements] == ["line", "bar"]
+    assert chart("plt.imshow([[1, 2]])").type.value == "unknown"
+    frame = sandbox.run_code("import pandas as pd\npd.DataFrame({'n': [1, 2], 't': [pd.Timestamp(0), None]})")
+    assert frame.results[0].data == {"n": [1, 2], "t": ["1970-01-01T00:00:00", "NaT"]}

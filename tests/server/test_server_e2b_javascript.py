@@ -21,7 +21,7 @@ MODULES = Path(__file__).resolve().parents[2] / ".venv-integrations" / "node_mod
 
 
 def test_e2b_of_javascript() -> None:
-    """Code, commands, files, contexts, watching, pausing and listing work with the SDK from npm."""
+    """Each method of the SDK from npm works, or says why it is not there."""
     node = shutil.which("node")
     modules = os.environ.get("PLANARIA_NODE_MODULES", str(MODULES))
     if node is None or not Path(modules, "@e2b/code-interpreter").exists():

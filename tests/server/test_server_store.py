@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +102,64 @@ def test_what_was_answered_outlives_the_server(tmp_path: Path) -> None:
         assert run(client, "a", "x")["value"] == 2
         assert client.get("/v1/sessions/a").json()["executions"] == 4
         os.kill(number, signal.SIGTERM)
+
+
+def test_checkpoints_outlive_the_live_session(tmp_path: Path) -> None:
+    """A session that was parked can go back to the labels it had, shows them in its tree, and takes them with it
+    when it is deleted."""
+    store = planaria.FileStore(tmp_path)
+    with served(store=store, max_sessions=1) as server, client_of(server.url) as client:
+        client.post("/v1/sessions", json={"id": "a"})
+        for label, value in (("one", 1), ("two", 2), ("one", 3)):
+            run(client, "a", f"x = {value}")
+            assert client.post("/v1/sessions/a/checkpoint", json={"label": label}).status_code == 204
+        run(client, "a", "x = 4")
+        client.post("/v1/sessions", json={"id": "b"})  # parks a
+        nodes = client.get("/v1/sessions/a/tree").json()["nodes"]
+        assert {tuple(one["labels"]): one["execution"] for one in nodes if one["labels"]} == {
+            ("one",): 3,
+            ("two",): 2,
+        }
+        client.get("/v1/sessions/b/history")
+        assert client.post("/v1/sessions/a/rewind", json={"to": "two"}).json()["executions"] == 2
+        assert run(client, "a", "x")["value"] == 2
+        client.get("/v1/sessions/b/history")
+        assert client.post("/v1/sessions/a/rewind", json={"to": "one"}).json()["executions"] == 3
+        assert run(client, "a", "x")["value"] == 3
+        assert client.post("/v1/sessions/a/rewind", json={"to": "none"}).status_code == 409
+        assert [one["id"] for one in client.get("/v1/sessions").json()["sessions"]] == ["b", "a"]
+        assert client.delete("/v1/sessions/a").status_code == 204
+        assert store.list() == ["default.b"]
+
+
+class SlowStore(planaria.MemoryStore):
+    """Waits in its first save, which fails then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began, self.goes_on = threading.Event(), threading.Event()
+
+    def save(self, *arguments: Any, **options: Any) -> Any:
+        if not self.began.is_set():
+            self.began.set()
+            assert self.goes_on.wait(120)
+            raise planaria.StorageError("the disk is full")
+        return super().save(*arguments, **options)
+
+
+def test_a_name_is_taken_once_it_is_saved() -> None:
+    """A session that is being created takes its name only when it was saved: who asks meanwhile waits."""
+    store = SlowStore()
+    with (
+        served(store=store) as server,
+        client_of(server.url) as client,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        first = threads.submit(client.post, "/v1/sessions", json={"id": "a"})
+        assert store.began.wait(120)
+        second = threads.submit(client.post, "/v1/sessions", json={"id": "a"})
+        assert client.get("/health").status_code == 200
+        assert not second.done()
+        store.goes_on.set()
+        assert (first.result(120).status_code, second.result(120).status_code) == (503, 201)
+        assert run(client, "a", "1 + 1")["value"] == 2

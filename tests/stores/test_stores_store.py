@@ -37,6 +37,27 @@ def test_versions(store: Store) -> None:
     assert store.load("x", 1) == store.load("x", first.digest) == first
 
 
+def test_newest_of_all(store: Store) -> None:
+    """The newest versions of all names are those of each, whatever was asked for and saved before."""
+
+    def check(*names: str) -> None:
+        assert store.newest_of_all() == {name: store.newest(name) for name in names}
+
+    check()
+    store.save("b/c", make_snapshot(1), note=b"short")
+    store.save("a" * 140, make_snapshot(1), note=b"long" * 5000)
+    check("a" * 140, "b/c")
+    store.save("b/c", make_snapshot(2), keep=1)
+    store.save("a" * 140, make_snapshot(2), note=b"else")
+    store.save("d", make_snapshot(1))
+    check("a" * 140, "b/c", "d")
+    store.delete("b/c")
+    check("a" * 140, "d")
+    store.collect_garbage()
+    store.save("b/c", make_snapshot(3))
+    check("a" * 140, "b/c", "d")
+
+
 def test_unknown(store: Store) -> None:
     """A name or a version that is not there is SnapshotNotFound, which is a LookupError, too."""
     store.save("x", make_snapshot(1))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import click
 
+from planaria.cli.listening import serve_at
 from planaria.cli.options import SessionOptions
 from planaria.limits import Limits
 from planaria.session._async.session import AsyncSession
 
 if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-
     from planaria.workspace.tools.registry import ToolRegistry
 
 __all__ = ["Server", "serve"]
@@ -87,7 +84,8 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
             if address is None:
                 await mcp.run_stdio_async()
             else:
-                await _serve_http(mcp, *address)
+                host, port = address
+                await serve_at(mcp.streamable_http_app(host=host), host, port, "/mcp")
         finally:
             with anyio.CancelScope(shield=True):
                 await sessions.close()
@@ -97,21 +95,3 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
     finally:
         if registry is not None:
             registry.close()
-
-
-async def _serve_http(mcp: MCPServer[Any], host: str, port: int) -> None:
-    """Serve streamable HTTP at /mcp; port 0 is any that is free."""
-    import uvicorn
-
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family) as listening:
-        # Accepted connections inherit it: a response is sent before the client acknowledges its headers.
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        shown = f"[{host}]" if ":" in host else host
-        print(
-            f"serving sessions at http://{shown}:{listening.getsockname()[1]}/mcp",
-            file=sys.stderr,
-            flush=True,
-        )
-        config = uvicorn.Config(mcp.streamable_http_app(host=host), log_level="warning")
-        await uvicorn.Server(config).serve(sockets=[listening])

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
-import sys
-import threading
-import webbrowser
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -15,6 +11,7 @@ from typing import Any
 import anyio
 import click
 
+from planaria.cli.listening import serve_at
 from planaria.cli.mcp import Server as SessionServer
 from planaria.cli.options import SessionOptions
 from planaria.limits import Limits
@@ -58,7 +55,7 @@ class Service:
 def serve(service: Service) -> None:
     """Serve until SIGINT or SIGTERM."""
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401 - missing without the extra
 
         from planaria.server import ServerSettings, Token, create_app, read_tokens
         from planaria.server.settings import is_loopback
@@ -103,27 +100,19 @@ def serve(service: Service) -> None:
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     app = create_app(settings)
-    family = socket.AF_INET6 if ":" in service.host else socket.AF_INET
     try:
-        with socket.create_server((service.host, service.port), family=family, backlog=1024) as listening:
-            # Accepted connections inherit it. Without it a response waits until the client acknowledges its
-            # headers, 40 ms; asyncio sets it only for sockets whose protocol is named.
-            listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            shown = f"[{service.host}]" if ":" in service.host else service.host
-            url = f"http://{shown}:{listening.getsockname()[1]}"
-            print(f"serving sessions at {url}", file=sys.stderr, flush=True)
-            if service.opens:
-                # The connection waits until the server takes it.
-                threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
-            config = uvicorn.Config(
+        anyio.run(
+            lambda: serve_at(
                 app,
-                log_level="warning",
+                service.host,
+                service.port,
+                opens=service.opens,
                 access_log=False,
                 timeout_graceful_shutdown=5,
                 server_header=False,
                 timeout_keep_alive=75,
             )
-            anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))
+        )
     finally:
         if registry is not None:
             registry.close()

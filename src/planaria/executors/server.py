@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import queue
-import secrets
-import threading
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -40,6 +37,7 @@ from planaria.executors.messages import (
     Waiting,
 )
 from planaria.executors.server_connection import ServerConnection, decoded, encoded
+from planaria.executors.server_entry import Entry, Event
 from planaria.executors.server_files import ServerFileSystem
 from planaria.executors.signals import Interrupts
 from planaria.fork import in_forked_child
@@ -52,9 +50,6 @@ __all__ = ["ServerConfig", "ServerExecutor"]
 _TICK: Final = 0.05
 #: Seconds beyond the grace period in which the server ends code that does not respond.
 _PATIENCE: Final = 15.0
-#: How long a server that cannot be reached is tried again, in seconds, and how often.
-_RECONNECTING: Final = 30.0
-_PAUSE: Final = 0.2
 #: Settings that every kernel of a server has, and that its sessions cannot change.
 _FIXED: Final[Mapping[str, object]] = {
     "recursion_limit": Limits().recursion,
@@ -127,7 +122,7 @@ class ServerExecutor(Executor):
         #: Whether it ends with this executor.
         self.is_owned = self.config.session is None
         self._interrupts = Interrupts(self._look_up)
-        self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         #: What the server knows of the functions that this session has.
         self._declared: object = None
         #: The calls of this kernel's that tasks wait for.
@@ -292,14 +287,14 @@ class ServerExecutor(Executor):
 
     def _execute(self, action: str, body: Mapping[str, object], guard: Guard) -> Entered:
         whole = {**body, "exact": True, "step": True}
-        entry = _Entry(self.connection, f"{self.path}{action}", whole, self._printed)
+        entry = Entry(self.connection, f"{self.path}{action}", whole, self._printed)
         self._events = entry.events
         with self._interrupts.watching(guard):
             entry.begin()
             result = self._attend(entry, guard)
             return Entered(self._report(result), self._interrupts.reason or result["stopped_by"])
 
-    def _attend(self, entry: _Entry, guard: Guard) -> Any:
+    def _attend(self, entry: Entry, guard: Guard) -> Any:
         """Take events until the result is there; interrupt the code when that is due."""
         interrupts = self._interrupts
         asked_at: float | None = None
@@ -391,99 +386,6 @@ class ServerExecutor(Executor):
 
     def _look_up(self) -> None:
         self._events.put(("wake", None))
-
-
-_Event = tuple[str, Any]
-
-
-class _Entry:
-    """One request that executes, on a thread of its own; what comes of it is put into a queue.
-
-    A connection that is lost is made again, with the same key: the server executes the request once.
-    """
-
-    def __init__(
-        self, connection: ServerConnection, path: str, body: Mapping[str, object], printed: dict[str, int]
-    ) -> None:
-        self.events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
-        self._connection = connection
-        self._path = path
-        self._body = body
-        self._key = secrets.token_hex(16)
-        #: How many bytes of each stream were put, those of the execution's earlier entries included.
-        self._printed = printed
-        self._began_at = dict(printed)
-        #: How many the server has sent over the present connection.
-        self._sent = dict.fromkeys(printed, 0)
-        self._was_lost = False
-        #: The identifiers of the outputs that can be replaced.
-        self._shown: set[str] = set()
-        #: How many other events were put, and how many the present connection has sent.
-        self._others_put = self._others_sent = 0
-
-    def begin(self) -> None:
-        threading.Thread(target=self._read, name="planaria server events", daemon=True).start()
-
-    def _read(self) -> None:
-        give_up_at = math.inf
-        while True:
-            try:
-                for name, data in self._connection.stream(self._path, self._body, self._key):
-                    give_up_at = math.inf
-                    self._take(name, data)
-                return
-            except ServerError as error:
-                now = time.monotonic()
-                if error.status is not None or now > give_up_at:
-                    self.events.put(("failed", error))
-                    return
-                give_up_at = min(give_up_at, now + _RECONNECTING)
-            except Exception as error:
-                self.events.put(("failed", error))
-                return
-            self._was_lost = True
-            self._others_sent = 0
-            self._sent = dict.fromkeys(self._sent, 0)
-            time.sleep(_PAUSE)
-
-    def _take(self, name: str, data: Any) -> None:
-        if name in self._sent:
-            text = data["text"].encode("utf-8", "surrogateescape")
-            self._sent[name] += len(text)
-            self._put_new(name, text, self._began_at[name] + self._sent[name])
-        elif name in ("display", "call"):
-            self._others_sent += 1
-            if self._others_sent > self._others_put:
-                self._others_put = self._others_sent
-                if name == "call":
-                    self.events.put((name, data))
-                else:
-                    self._put_display(data)
-        elif name == "result":
-            if self._was_lost:  # what was printed meanwhile is in the result only
-                for stream in self._sent:
-                    text = data[stream].encode()
-                    self._put_new(stream, text, len(text))
-            self.events.put((name, data))
-
-    def _put_new(self, name: str, text: bytes, end: int) -> None:
-        """Put what was not put yet of output that ends after `end` bytes of its stream."""
-        new = end - self._printed[name]
-        if new > 0:
-            self.events.put((name, text[-new:]))
-            self._printed[name] = end
-
-    def _put_display(self, shown: Any) -> None:
-        bundle = shown.get("bundle_base64")
-        if bundle is None:
-            return
-        data, metadata, display_id = decode(decoded(bundle))
-        kind = "result" if shown["is_value"] else "display"
-        if display_id is not None:
-            metadata["planaria.display_id"] = display_id
-            kind = "update" if display_id in self._shown else kind
-            self._shown.add(display_id)
-        self.events.put(("display", (kind, data, metadata)))
 
 
 def _delete(connection: ServerConnection, session: str) -> None:

@@ -178,9 +178,26 @@ class NamedSessions:
     async def _add(self, name: str, make: Callable[[], NamedSession]) -> NamedSession:
         """Make a session and save it. Raises SnapshotConflict when one of that name is saved."""
         named = await self._open(name, make)
-        async with named.lock:
+        named.lock.acquire_nowait()  # before those who wait for it to be opened
+        try:
             await self.save(named)
+        except BaseException:
+            with anyio.CancelScope(shield=True):
+                await self._drop(named)
+            raise
+        finally:
+            named.lock.release()
         return named
+
+    async def _is_there(self, name: str) -> bool:
+        """Whether there is a live session of a name; one that is just being made and saved is waited for."""
+        while (opening := self._opening.get(name)) is not None:
+            await opening.wait()
+        named = self._live.get(name)
+        if named is None:
+            return False
+        async with named.lock:
+            return self._live.get(name) is named
 
     async def save(self, named: NamedSession) -> None:
         """Save a session's present state, if there is a store. Raises SnapshotError and StorageError.

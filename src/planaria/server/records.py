@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from planaria.server.models import CallbackDeclaration, Parent
 
-__all__ = ["KeptResult", "Record"]
+__all__ = ["KeptCheckpoint", "KeptResult", "Record"]
 
 #: Results that are kept for requests that are made again, in memory and beside the state.
 _MOST_RESULTS: Final = 32
@@ -30,6 +30,14 @@ class KeptResult(BaseModel):
     size: int = 0
 
 
+class KeptCheckpoint(BaseModel):
+    """A labelled checkpoint in the store."""
+
+    name: str
+    """Of its snapshot there."""
+    executions: int
+
+
 class Record(BaseModel):
     """What is saved beside a state."""
 
@@ -43,6 +51,8 @@ class Record(BaseModel):
     parent: Parent | None = None
     executions: int = 0
     results: list[KeptResult] = Field(default_factory=list)
+    checkpoints: dict[str, KeptCheckpoint] = Field(default_factory=dict)
+    """By their labels, the oldest first."""
     notebook: list[dict[str, Any]] = Field(default_factory=list)
     """The cells of the page, see `Notebook.saved`."""
     extra: dict[str, Any] = Field(default_factory=dict)
@@ -76,6 +86,7 @@ class Record(BaseModel):
                 "created_at": time.time(),
                 "parent": Parent(session=session, executions=begins),
                 "results": [],
+                "checkpoints": {},
                 "metadata": dict(self.metadata),
             }
         )

@@ -20,6 +20,7 @@ from planaria.executors.messages import Answer as CallResult
 from planaria.executors.messages import Ok, Raised
 from planaria.integrations.named_sessions import NamedSession, NamedSessions
 from planaria.limits import Limits
+from planaria.server import checkpoints
 from planaria.server.client_callbacks import waiting_callback
 from planaria.server.metrics import Metrics
 from planaria.server.models import CallbackDeclaration, SessionInfo
@@ -48,6 +49,8 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 #: Between a name space and the name of a session, and between a name space and that of a snapshot.
 _SESSION: Final = "."
 _SNAPSHOT: Final = "@"
+#: Between a name space, the name of a session, and what names one of its checkpoints.
+_CHECKPOINT: Final = "!"
 
 
 class BlockedCall:
@@ -270,7 +273,7 @@ class ServedSessions(NamedSessions):
 
     async def _create_as(self, full: str, make: Callable[[], ServedSession]) -> ServedSession:
         taken = Problem(409, f"there is a session {full.partition(_SESSION)[2]!r} already", code="exists")
-        if full in self._live or full in self._opening:
+        if await self._is_there(full):
             raise taken
         try:
             named = await self._add(full, make)
@@ -377,8 +380,12 @@ class ServedSessions(NamedSessions):
     async def delete(self, token: Token, name: str) -> None:
         """Delete a session. Raises Problem when there is none."""
         full = self.full_name(token, name)
+        store = self._store
+        kept = [] if store is None else await to_thread.run_sync(checkpoints.kept_of, store, full)
         if not await self.forget(full):
             raise Problem(404, f"there is no session {name!r}", code="no-session")
+        if store is not None:
+            await checkpoints.drop(store, kept)
         if self.notebooks is not None:
             self.notebooks.forget(full)
 
@@ -386,6 +393,22 @@ class ServedSessions(NamedSessions):
         await super()._drop(named)
         if self.notebooks is not None:
             self.notebooks.release(named.name)
+
+    async def checkpoint(self, named: ServedSession, label: str) -> None:
+        """Keep the present state under a label, the newest ones in the store too, if there is one."""
+        await named.session.checkpoint(label)
+        if self._store is None:
+            named.has_changed()
+            return
+        prefix = named.name.replace(_SESSION, _CHECKPOINT) + _CHECKPOINT
+        replaced = await checkpoints.keep(self._store, prefix, named.session, named.record, label, named.base)
+        await self.save(named)
+        await checkpoints.drop(self._store, replaced)
+
+    async def rewind(self, named: ServedSession, to: str | int) -> None:
+        """Go back to a checkpoint, and save that. Raises SessionError when it was not kept."""
+        await checkpoints.go_to(self._store, named.session, named.record, to)
+        await self.save(named)
 
     # -- looking -------------------------------------------------------------------------------------------
 

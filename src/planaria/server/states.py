@@ -208,13 +208,14 @@ async def query(call: Call) -> QueryAnswer:
 async def checkpoint(call: Call) -> None:
     body: CheckpointRequest = call.body
     async with call.sessions.using(call.token, call.session) as named:
-        await named.session.checkpoint(body.label)
-        named.has_changed()
+        await call.sessions.checkpoint(named, body.label)
 
 
 async def rewind(call: Call) -> SessionInfo:
     body: RewindRequest = call.body
-    return await _changed(call, lambda session: session.rewind(body.to))
+    async with call.sessions.using(call.token, call.session) as named:
+        await call.sessions.rewind(named, body.to)
+    return await call.sessions.info(call.token, call.session)
 
 
 async def undo(call: Call) -> SessionInfo:
@@ -304,7 +305,13 @@ def _nodes(named: ServedSession) -> list[TreeNode]:
         if point.label is not None:
             node.labels.append(point.label)
     named.nodes = {past: node.id for past, node in nodes.items()}
-    return list(nodes.values())
+    found = list(nodes.values())
+    # Of before the session was parked; what led to them is not known any more.
+    labels = {label for one in found for label in one.labels}
+    for number, (label, kept) in enumerate(named.record.checkpoints.items(), 1):
+        if label not in labels:
+            found.append(TreeNode(id=-number, parent=0, execution=kept.executions, kept=True, labels=[label]))
+    return found
 
 
 # -- snapshots -----------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import hashlib
 import hmac
 import json
 import struct
+import threading
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -63,6 +64,17 @@ def read_json(data: bytes, what: str) -> Any:
     raise SnapshotCorrupt(f"{what} is not JSON in its canonical form")
 
 
+_of_thread: Final = threading.local()
+
+
+def _compressor() -> zstandard.ZstdCompressor:
+    """One for each thread: to make one takes longer than to compress a little."""
+    found: zstandard.ZstdCompressor | None = getattr(_of_thread, "compressor", None)
+    if found is None:
+        found = _of_thread.compressor = zstandard.ZstdCompressor(level=_LEVEL)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """One zstd frame and what its header entry says of it."""
@@ -75,7 +87,7 @@ class Section:
     @classmethod
     def of(cls, kind: str, contents: bytes) -> Section:
         assert 0 < len(contents) <= MAX_SECTION
-        return cls(kind, zstandard.ZstdCompressor(level=_LEVEL).compress(contents), len(contents))
+        return cls(kind, _compressor().compress(contents), len(contents))
 
     def contents(self) -> bytes:
         """Decompress; never more than `size` bytes. Raises SnapshotCorrupt."""

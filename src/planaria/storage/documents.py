@@ -101,6 +101,10 @@ class Documents(ABC):
     @abstractmethod
     def revision(self, folder: str) -> Revision: ...
 
+    def revisions(self, below: str) -> dict[str, Revision]:
+        """The revision of each of the `folders` below this one."""
+        return {folder: self.revision(folder) for folder in self.folders(below)}
+
     @abstractmethod
     def chunks(self, path: str) -> Iterator[bytes] | None:
         """The contents in chunks, also after the transaction, as they were in it; None without a document.

@@ -7,7 +7,7 @@ name/@NAME/1        the versions of a name, whose folder is escaped and, where i
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Final, Literal
 from urllib.parse import unquote
 
@@ -69,8 +69,12 @@ class Shelves:
     def names(self) -> Iterable[str]:
         for folder in self._documents.folders("name"):
             if any(name.isdecimal() for name in self._documents.entries(folder)):
-                segments = folder.removeprefix("name/").split("/")
-                yield unquote("".join(segment.removeprefix(_MARK) for segment in segments))
+                yield _name(folder)
+
+    def revisions(self) -> Iterable[tuple[str, Hashable]]:
+        """Each name, also one without versions, with a value that changes whenever these do."""
+        for folder, revision in self._documents.revisions("name").items():
+            yield _name(folder), revision.value
 
     def numbers(self, name: str) -> list[int]:
         """The numbers of the versions, in order; none for an unknown name."""
@@ -131,3 +135,9 @@ def _folder(name: str) -> str:
     text = escaped(name)
     segments = [text[start : start + _SEGMENT] for start in range(0, len(text), _SEGMENT)]
     return "/".join(["name", *(_MARK + segment for segment in segments)])
+
+
+def _name(folder: str) -> str:
+    """The name whose versions are in a folder."""
+    segments = folder.removeprefix("name/").split("/")
+    return unquote("".join(segment.removeprefix(_MARK) for segment in segments))

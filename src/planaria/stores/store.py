@@ -9,7 +9,7 @@ garbage.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -38,6 +38,8 @@ _INLINE: Final = 1024
 _INLINE_OF_DELTA: Final = 16 << 10
 _MAX_NAME: Final = 150
 _LARGEST_DELTA: Final = 64 << 10
+#: Versions with longer notes are read again whenever all are asked for.
+_SMALL_NOTE: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class Store:
         """Who may work on a name now; of no effect on what can be saved."""
         self.presence = Presence(backend)
         """Who works with this store."""
+        #: The newest versions that were read for `newest_of_all`, with the revisions that they are of.
+        self._known: dict[str, tuple[Hashable, Version]] = {}
 
     def _read(self, action: Callable[[Shelves], Result]) -> Result:
         return self._backend.read(lambda documents: action(Shelves(documents)))
@@ -141,12 +145,21 @@ class Store:
     def newest_of_all(self) -> dict[str, Version]:
         """The newest version of each name, sorted by name."""
 
-        def action(shelves: Shelves) -> dict[str, Version]:
-            return {
-                name: _version(shelves, name, shelves.numbers(name)[-1]) for name in sorted(shelves.names())
-            }
+        known = self._known
 
-        return self._read(action)
+        def action(shelves: Shelves) -> dict[str, tuple[Hashable, Version]]:
+            found = {}
+            for name, revision in shelves.revisions():
+                before = known.get(name)
+                if before is not None and before[0] == revision:
+                    found[name] = before
+                elif numbers := shelves.numbers(name):
+                    found[name] = revision, _version(shelves, name, numbers[-1])
+            return found
+
+        found = self._read(action)
+        self._known = {name: one for name, one in found.items() if len(one[1].note) <= _SMALL_NOTE}
+        return {name: found[name][1] for name in sorted(found)}
 
     def load(self, name: str, version: int | str | None = None) -> Snapshot:
         """The newest snapshot of `name`, or a version by number or digest; a delta comes with its parents.

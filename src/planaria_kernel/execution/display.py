@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from planaria_kernel.execution import figures
+from planaria_kernel.execution import figures, structured
 from planaria_kernel.execution.names import short_repr
 
 __all__ = ["DISPLAY_ID", "Display", "DisplayHandle", "Formatter", "mime_bundle"]
@@ -64,6 +64,7 @@ def mime_bundle(value: Any, include: Any = None, exclude: Any = None) -> tuple[B
             data[mime] = made
         if "image/png" not in data and _is_figure(value) and not figures.is_empty(value):
             data["image/png"] = figures.png(value)
+        data |= structured.descriptions(value)
     if "text/plain" not in data:
         data["text/plain"] = short_repr(value)
     if include:

@@ -13,7 +13,15 @@ from planaria.server.e2b.wire import unimplemented
 from planaria.server.problems import Problem
 from planaria.server.sessions import ServedSession
 
-__all__ = ["create_context", "find_context", "list_contexts", "remove_context", "restart_context", "switch"]
+__all__ = [
+    "create_context",
+    "describe_outputs",
+    "find_context",
+    "list_contexts",
+    "remove_context",
+    "restart_context",
+    "switch",
+]
 
 Context = dict[str, str]
 
@@ -99,6 +107,13 @@ async def _in_guest(named: ServedSession, code: str, **values: str) -> None:
     await named.session._ask(ask)
 
 
+async def describe_outputs(named: ServedSession) -> None:
+    """Have the interpreter show figures and frames with their data."""
+    if not named.record.extra.get("described"):
+        await _in_guest(named, "from planaria_kernel.execution import structured\nstructured.describe()")
+        named.record.extra["described"] = True
+
+
 async def switch(named: ServedSession, context: Context) -> None:
     """Have a context's variables be those of the session."""
     extra = named.record.extra
@@ -113,7 +128,8 @@ async def restart_context(named: ServedSession, wanted: str) -> None:
     context = find_context(named, {"context_id": wanted})
     if not _more(named):
         await named.session.reset()
-        named.record.extra.pop("context", None)
+        for name in ("context", "described"):
+            named.record.extra.pop(name, None)
         return
     await switch(named, context)
     await named.session.clear_state()

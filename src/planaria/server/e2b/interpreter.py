@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from planaria.server.e2b.contexts import (
     create_context,
+    describe_outputs,
     find_context,
     list_contexts,
     remove_context,
@@ -30,6 +31,7 @@ from planaria.server.routes import Server
 from planaria.server.sessions import ServedSession
 from planaria.server.settings import Token
 from planaria.session.result import Output, Result
+from planaria_kernel.execution.structured import CHART, FRAME
 
 __all__ = ["interpreter_routes"]
 
@@ -44,6 +46,8 @@ _FIELDS: Final = {
     "text/latex": "latex",
     "application/json": "json",
     "application/javascript": "javascript",
+    CHART: "chart",
+    FRAME: "data",
 }
 
 Message = dict[str, Any]
@@ -118,6 +122,7 @@ async def _run(
     take: Any,
 ) -> Result:
     session = named.session
+    await describe_outputs(named)
     if language == "bash":
         # In a subshell, which the variables end with.
         lines = [f"export {name}={_quoted(value)}" for name, value in environment.items()]

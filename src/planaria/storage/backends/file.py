@@ -288,13 +288,17 @@ class FileDocuments(Documents):
         pending = [below]
         while pending:
             folder = pending.pop()
-            found.append(folder)
-            pending += [
-                f"{folder}/{one.name}" if folder else one.name
-                for one in self._scan(folder)
-                if one.is_dir(follow_symlinks=False) and why_not_a_segment(one.name) is None
-            ]
-        return [folder for folder in sorted(found) if self.entries(folder)]
+            has_documents = False
+            for one in self._scan(folder):
+                if why_not_a_segment(one.name) is not None:
+                    continue
+                if one.is_dir(follow_symlinks=False):
+                    pending.append(f"{folder}/{one.name}" if folder else one.name)
+                elif one.is_file(follow_symlinks=False):
+                    has_documents = True
+            if has_documents:
+                found.append(folder)
+        return sorted(found)
 
     def revision(self, folder: str) -> Revision:
         try:

@@ -227,6 +227,12 @@ class _Keys(Documents):
         value = self._client.hget(f"{self._prefix}revision", folder)  # not watched: it moves with every write
         return Revision(value, is_complete=True)
 
+    def revisions(self, below: str) -> dict[str, Revision]:
+        values = self._client.hgetall(f"{self._prefix}revision")
+        return {
+            folder: Revision(values.get(folder.encode()), is_complete=True) for folder in self.folders(below)
+        }
+
     def commit(self) -> None:
         """Carry the changes out, or raise redis.WatchError when what was read is no longer so."""
         if not self._watched and not self.changes:

@@ -206,6 +206,14 @@ class SqliteDocuments(Documents):
         ).fetchone()
         return Revision(row and row[0], is_complete=True)
 
+    def revisions(self, below: str) -> dict[str, Revision]:
+        numbers = dict(
+            self._connection.execute(
+                "SELECT folder, number FROM revision WHERE workspace = ?", (self._workspace,)
+            ).fetchall()
+        )
+        return {folder: Revision(numbers.get(folder), is_complete=True) for folder in self.folders(below)}
+
     def flush(self) -> None:
         """Carry the changes out, as a part of the transaction, and begin with others."""
         self.commit()
