@@ -326,7 +326,8 @@ def run_select(compiler: Compiler, node: Select, tested: bool) -> Code:
             while True:
                 sh.counters.count_iteration()
                 if show:
-                    sh.error_output(_menu(items))
+                    length = sh.variables.get("COLUMNS") or ""
+                    sh.error_output(_menu(items, int(length) if length.isdecimal() else 80))
                 prompt = sh.variables.get("PS3")
                 sh.error_output("#? " if prompt is None else sh.prompt(prompt))
                 line = sh.fds[0].readline()
@@ -378,18 +379,33 @@ def _set_loop_variable(sh: Interpreter, name: str, word: str) -> bool:
     return True
 
 
-def _menu(items: list[str]) -> str:
-    """The numbered choices of `select`, in columns as bash lays them out."""
-    width = max(len(item) for item in items)
+def _menu(items: list[str], line: int) -> str:
+    """The numbered choices of `select`, in columns as bash lays them out on lines of this length."""
     digits = len(str(len(items)))
-    cell = width + digits + 4
-    columns = max(1, 80 // cell) if cell < 80 else 1
-    rows = -(-len(items) // columns)
+    cell = max(len(item) for item in items) + digits + 4
+    rows = -(-len(items) // max(1, line // cell))
     columns = -(-len(items) // rows)
     if rows == 1:
-        rows, columns = len(items), 1
+        rows, columns = columns, 1
     lines: list[str] = []
     for row in range(rows):
-        cells = [f"{place + 1:>{digits}}) {items[place]}" for place in range(row, len(items), rows)]
-        lines.append("".join(f"{text:<{cell - 2}}" for text in cells[:-1]) + cells[-1] + "\n")
+        text = ""
+        for column, place in enumerate(range(row, len(items), rows)):
+            if column:
+                text += _indented(len(text.expandtabs(8)), column * cell)
+            text += f"{place + 1:{digits if column else len(str(rows))}}) {items[place]}"
+        lines.append(text + "\n")
     return "".join(lines)
+
+
+def _indented(start: int, end: int) -> str:
+    """Tabs and spaces from one column of the screen to another."""
+    text = ""
+    while start < end:
+        if end // 8 > start // 8:
+            text += "\t"
+            start += 8 - start % 8
+        else:
+            text += " "
+            start += 1
+    return text

@@ -12,8 +12,9 @@ from collections.abc import Callable, Generator
 from planaria_shell.compile.redirection import open_stream
 from planaria_shell.errors import ShellError
 from planaria_shell.state.command import Input, Output
-from planaria_shell.state.deadline import Expired, until
+from planaria_shell.state.deadline import Expired, expires, until
 from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.state.pipes import PipeOutput
 from planaria_shell.state.process_files import descriptor_in, file_of, is_descriptors, make_directory
 from planaria_shell.state.streams import AdaptedStream, Stream, TextInput, descriptor_of, flush_all
 
@@ -167,6 +168,21 @@ class RunningCommand:
         while time.monotonic() < deadline:
             shell.alarm[0] = deadline
             yield
+
+    def others_may_run(self) -> bool:
+        """Whether something else can go on while this command waits, or a time limit ends it."""
+        shell = self.shell
+        return shell.background or shell.gives_way or bool(shell.jobs_beside()) or expires()
+
+    def output_is_read(self) -> bool:
+        """Whether what the command writes can still be read."""
+        stream = self.shell.fds.get(1)
+        return not (isinstance(stream, PipeOutput) and stream.pipe.reader_closed)
+
+    def is_running(self, process_id: int) -> bool:
+        """Whether there is a job with this number that has not ended."""
+        job = self.shell.find_process(process_id)
+        return job is not None and job.status is None
 
     @property
     def run_until(self) -> Callable[[float, list[str]], int] | None:

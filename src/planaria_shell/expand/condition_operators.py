@@ -171,7 +171,7 @@ def _integer(text: str) -> int:
     value = literal(text)
     if value is not None:
         return value
-    if _INTEGER.match(text):
+    if _INTEGER.match(text) and -(1 << 63) <= int(text) < 1 << 63:
         return int(text)
     raise TestError(f"{text}: integer expression expected")
 

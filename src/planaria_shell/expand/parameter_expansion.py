@@ -246,6 +246,8 @@ class ParameterExpansions:
         if not found:
             if found is None and not part.name.isdecimal():
                 raise ShellError(f"{part.name}: invalid indirect expansion")
+            if found is not None and not (value.many and not value.values(sh)):
+                raise ShellError(": invalid variable name")
             return ""
         return found
 

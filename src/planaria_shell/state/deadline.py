@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, Final
 
-__all__ = ["Expired", "until"]
+__all__ = ["Expired", "expires", "until"]
 
 #: Loops and calls between two looks at the clock.
 _INTERVAL: Final = 200
@@ -96,6 +96,11 @@ def until(deadline: float | None, clock: Callable[[], float] = time.monotonic) -
 
 
 _watches: list[_Watch] = []
+
+
+def expires() -> bool:
+    """Whether an end is in force."""
+    return bool(_watches)
 
 
 def _observe(watch: _Watch) -> Callable[[], None]:

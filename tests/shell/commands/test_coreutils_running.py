@@ -116,6 +116,6 @@ def test_coreutils_running_prints_what_the_real_command_prints(case: Case) -> No
 
 def test_timeout_ends_a_command_that_writes_without_end() -> None:
     """An endless writer is stopped when its time is over, with status 124 and its output so far."""
-    outcome = ours(["timeout", "0.05", "yes"])
+    outcome = ours(["timeout", "0.5", "yes"])
     assert outcome.status == 124
     assert outcome.stdout.startswith(b"y\ny\n")

@@ -279,3 +279,5 @@ func2
 trap - DEBUG
 # ----
 x=abc; echo ${x@A} ${x@a} ${x@Q} ${x@E} ${x@P} ${x@K}; a=(1 "b c"); echo ${a[@]@A} "|" ${a[@]@Q} "|" ${a[@]@K} "|" "${a[@]@k}"; declare -A m=([k]="v w"); echo "${m[@]@A}" "|" "${m[@]@K}"; declare -ri n=5; echo ${n@A} ${n@a}; set -- p "q r"; echo ${@@Q} "${*@Q}" ${@@A}; echo ${nope@A} "${nope@Q}"; y='\u@\h \w $x'; u='a\tb'; echo "${u@E}"; unset z; echo ${z@a}
+# ----
+[ 99999999999999999999 -gt 0 ]; echo $?; [ -9223372036854775808 -lt 0 ]; echo $?; [ 9223372036854775808 -gt 0 ]; echo $?

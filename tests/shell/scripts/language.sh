@@ -181,3 +181,5 @@ echo ok
 alias nl='echo one
 echo two'
 nl three
+# ----
+select x in a b c; do break; done <<< 1; select z in {1..12}; do break; done <<< 1; COLUMNS=20; select z in aaaa bbbb cccc dddd; do break; done <<< 1; COLUMNS=10; select z in aaaaaaaaaaaaaa b; do break; done <<< 1; COLUMNS=0; select z in a b; do break; done <<< 1; COLUMNS=x; select z in {1..100}; do break; done <<< 1; unset COLUMNS; select z in {a..z}{1..3}; do break; done <<< 1; select z in one; do break; done <<< 1; select x in 'long item number one' short 'medium one' x y z 'another' {1..20}; do break; done <<< 2

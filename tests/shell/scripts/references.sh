@@ -38,3 +38,31 @@ declare -n r=x; declare +n r; echo ${r}; declare -p r; declare -n s; s=t; declar
 f() { local -n out=$1; local -a tmp=(a b); out=("${tmp[@]}"); }; f res; declare -p res; g() { local x=loc; h x; echo $x; }; h() { local -n ref=$1; ref=changed; }; g; k() { local -n m=$1; for i in "${!m[@]}"; do m[$i]+=!; done; }; declare -A mm=([a]=1); k mm; declare -p mm; [[ -R out ]]; echo $?; declare -n q=mm; [[ -R q ]] && [[ -v q[a] ]]; echo $?
 # ----
 declare -n p=1; echo $?; declare -n p='@'; echo $?; f() { local -n p; p=$1; echo "${p-none}"; }; f 1; f x; unset -n p; for p in a b; do :; done; declare -n lo; for lo in aa bb; do lo=1; done; echo $aa $bb ${!lo}
+# ----
+e=; echo "<${!e}>"; echo $?
+# ----
+e=; echo ${!e:-d}; echo no
+# ----
+e=; echo ${!e-d}; echo no
+# ----
+e=; echo "${!e+s}|"; echo no
+# ----
+e=; echo ${!e#x}; echo no
+# ----
+e=; echo ${!e:1}; echo no
+# ----
+set -- ''; echo ${!1}; echo $?
+# ----
+set --; echo ${!1}; echo $?; echo ${!1-d}
+# ----
+set -- ''; echo ${!1-d}; echo x
+# ----
+a=(''); echo ${!a}; echo x; echo ${!a[0]}; echo y; echo ${!a-d}; echo z
+# ----
+unset e; echo ${!e-d}; echo x
+# ----
+unset e; echo ${!e+d}; echo x
+# ----
+set -- "" a; echo "${!@}"; echo $?
+# ----
+set -- "a" ; a=1; echo "${!@}" "${!*}"; echo $?; set --; echo "${!@}|${!@-d}"

@@ -151,3 +151,17 @@ sleep 0.1 & timeout 0.3 sleep 5; echo $?; wait $!; echo $?
 sleep 1 &
 f() { jobs; }
 echo a; x=$(jobs; true); echo "[$x]"; echo b; x=$(true; jobs); echo "[$x]"; echo c;  x=$(jobs | cat); echo "[$x]"; echo d; x=$( (jobs) ); echo "[$x]"; echo e; x=$(f); echo "[$x]"; echo f; f | cat; echo g; if true; then jobs; fi | cat; echo h; jobs & wait $!; echo i; jobs | while read l; do echo $l; done; echo j; true | jobs; echo k; ( jobs; jobs | cat ); echo l; command jobs | cat; echo m; builtin jobs | cat; echo n; eval jobs | cat; echo o; x=$({ jobs; }); echo "[$x]"; echo p; cat <(jobs); echo q; kill $(jobs -p); wait %1; echo $?
+# ----
+printf '1\n2\n3\n' > f; tail -f f & sleep 0.3; echo 4 >> f; sleep 0.5; kill $!; wait $! 2>/dev/null; echo $?
+# ----
+echo a > f; timeout 0.5 tail -f f; echo $?; timeout 0.3 tail -n0 -f f | cat; echo ${PIPESTATUS[@]}
+# ----
+touch g; (sleep 0.2; echo new >> g; sleep 0.3) & tail -f g --pid=$!; echo $?
+# ----
+echo a > f; echo b > g; { sleep 0.3; echo x >> g; sleep 0.2; echo y >> f; sleep 0.2; echo z >> f; sleep 0.3; } & tail -f f g --pid=$!
+# ----
+touch log; { for i in 1 2 3; do echo line $i; sleep 0.1; done >> log; } & tail -n +1 -f log | while read -r l; do echo "got $l"; [ "$l" = "line 3" ] && break; done; echo done
+# ----
+touch log; { sleep 0.2; echo ready >> log; } & timeout 3 grep -m1 ready <(tail -f log); echo $?
+# ----
+echo long text > f; { sleep 0.3; echo s > f; sleep 0.4; } & tail -f f --pid=$! 2>/dev/null

@@ -8,6 +8,7 @@ import re
 from collections import deque
 from collections.abc import Generator, Iterator
 
+from planaria_shell.commands.text.following import follow
 from planaria_shell.commands.text.line_counts import Amount, each_input, lines_of, parse_amount
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
@@ -60,8 +61,10 @@ def tail(call: Invocation) -> Generator[None, None, Status]:
             call.stdout.write(piece)
             if call.stdout.full:
                 yield
-    if call.arguments.has("f", "F") and call.operands not in ([], ["-"]):
-        call.complain("cannot follow a file: nothing else runs in this shell that could append to it")
+    followed = [name for name in call.operands if name != "-"]
+    if call.arguments.has("f", "F") and followed:
+        several = call.arguments.has("v") or len(call.operands) > 1
+        yield from follow(call, followed, headers=several and not call.arguments.has("q"))
     return call.status
 
 
