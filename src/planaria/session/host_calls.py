@@ -103,7 +103,7 @@ class HostCalls:
         except Exception as error:
             self._check_not_stopped(execution)
             return raised(error)
-        ready = self._at_once(name, arguments)
+        ready = self._at_once(name, arguments, may_wait=True)
         if ready is not None:
             self._check_not_stopped(execution)
             return ready
@@ -188,7 +188,7 @@ class HostCalls:
         except Exception as error:
             self.settle(execution, call, raised(error))
         else:
-            ready = self._at_once(call.name, call.args)
+            ready = self._at_once(call.name, call.args, may_wait=False)
             if ready is not None:
                 self.settle(execution, call, ready)
             else:
@@ -380,11 +380,11 @@ class HostCalls:
         execution.is_noticed = True
         return callback
 
-    def _at_once(self, name: str, arguments: Arguments) -> Ok | None:
-        """The answer to a call of the network's that waits for nothing."""
+    def _at_once(self, name: str, arguments: Arguments, *, may_wait: bool) -> Ok | Raised | None:
+        """The answer to a call of the network's that waits for nothing, or but for a moment."""
         if self.network is None or not name.startswith(_NETWORK):
             return None
-        return self.network.at_once(name, arguments)
+        return self.network.at_once(name, arguments, may_wait=may_wait)
 
     def _named(self, name: str) -> Callback | None:
         """The function that the kernel calls by this name."""

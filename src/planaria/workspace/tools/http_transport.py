@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio.abc import ByteStream, SocketAttribute
-from anyio.streams.tls import TLSAttribute, TLSStream
+from anyio.streams.tls import TLSAttribute
 
 from planaria.network.hosts import is_public
 from planaria.network.policy import Network
-from planaria.network.upstream import connect, has_input, resolve
+from planaria.network.stream import TcpStream, start_tls
+from planaria.network.upstream import connect, resolve
 
 if TYPE_CHECKING:
     import ssl
@@ -109,12 +110,7 @@ class _Stream:
     ) -> _Stream:
         try:
             with anyio.fail_after(timeout):
-                stream = await TLSStream.wrap(
-                    self._stream,
-                    hostname=server_hostname,
-                    ssl_context=ssl_context,
-                    standard_compatible=False,
-                )
+                stream = await start_tls(self._stream, ssl_context, server_hostname)
         except TimeoutError:
             await self.aclose()
             raise self._core.ConnectTimeout("the TLS handshake took too long") from None
@@ -134,5 +130,5 @@ class _Stream:
             case "socket":
                 return self._stream.extra(SocketAttribute.raw_socket, None)
             case "is_readable":
-                return has_input(self._stream)
+                return isinstance(self._stream, TcpStream) and not self._stream.is_alive()
         return None
