@@ -133,14 +133,16 @@ class Connection:
                 self._budget.record(NetworkRequest("CONNECT", f"tcp://{self.host}:{self.port}", allowed=True))
 
     async def _greet(self, data: bytes) -> None:
-        """Encrypt the way to the server, and reply whether that is the one whose name the code expects."""
-        reason = ""
+        """Encrypt the way to the server, and reply whether that is the one whose name the code expects: with
+        its certificate, or the reason.
+        """
+        is_verified = True
         try:
             await self.encrypt(data[len(_HELLO) + 2 :].decode("utf-8", "replace"))
+            details = self._upstream.certificate()
         except (PermissionError, ssl.SSLError) as error:
-            reason = str(error)
-        text = reason.encode()[:1000]
-        self._out.extend([_HELLO + bytes([not reason]) + len(text).to_bytes(2) + text])
+            is_verified, details = False, str(error).encode()[:1000]
+        self._out.extend([_HELLO + bytes([is_verified]) + len(details).to_bytes(2) + details])
         self._asked.set()
 
     async def encrypt(self, name: str = "") -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.abc import ByteStream
+from anyio.streams.tls import TLSAttribute
 
 from planaria.network.forward_proxy import tunnel
 from planaria.network.hosts import Address, address_of
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Upstream", "connect", "resolve"]
 
 _CHUNK: Final = 1 << 16
+#: The longest certificate that the code is shown.
+_MOST_CERTIFICATE: Final = (1 << 16) - 1
 
 
 class Upstream:
@@ -76,6 +79,12 @@ class Upstream:
         if self._stream is not None:
             await self.flush()
             self._stream = await _start_tls(self._policy, self._stream, self._host)
+
+    def certificate(self) -> bytes:
+        """The certificate of the server in DER form; none when it is not connected yet."""
+        connection = None if self._stream is None else self._stream.extra(TLSAttribute.ssl_object, None)
+        certificate = None if connection is None else connection.getpeercert(True)
+        return certificate if certificate is not None and len(certificate) <= _MOST_CERTIFICATE else b""
 
     async def close(self) -> None:
         """Close the connection; closing twice is harmless."""
