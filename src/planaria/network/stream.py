@@ -12,6 +12,7 @@ import select
 import socket
 import ssl
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 import anyio
@@ -130,7 +131,7 @@ class TcpStream(ByteStream):
         rest = memoryview(item)
         try:
             while rest:
-                count = await self._until_done(lambda data=rest: self._socket.send(data))
+                count = await self._until_done(partial(self._socket.send, rest))
                 rest = rest[count:]
         except (OSError, ValueError) as error:
             raise self._failure() from error

@@ -257,5 +257,5 @@ async def _start_tls(policy: Network, stream: ByteStream, host: str) -> ByteStre
             raise ConnectionResetError(f"{host} closed the connection during the TLS handshake") from None
 
 
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
+def _reason(error: OSError | UnicodeError) -> str:
+    return getattr(error, "strerror", None) or str(error)
