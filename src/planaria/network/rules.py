@@ -181,8 +181,8 @@ def canonical_path(target: str) -> str:
     """
     if not target.startswith("/"):
         raise ValueError(f"{target[:100]!r} is not a path that begins with '/'")
-    path = target.partition("?")[0].partition("#")[0]
-    path = _WIDE.sub(lambda found: quote(chr(int(found[1], 16)), errors="replace"), path).encode("utf-8")
+    written = target.partition("?")[0].partition("#")[0]
+    path = _WIDE.sub(lambda found: quote(chr(int(found[1], 16)), errors="replace"), written).encode("utf-8")
     for _ in range(8):
         decoded = unquote_to_bytes(path)
         if decoded == path:
