@@ -536,10 +536,12 @@ class Connection:
 
     async def _flush(self) -> None:
         with self._on_loop():
-            try:
-                await self._in_time(self._upstream.flush())
-            except Exception as error:
-                self._fail(error)
+            async with self._sending:
+                try:
+                    await self._in_time(self._upstream.flush())
+                except Exception as error:
+                    self._failure = error
+                    self._fail(error)
 
     @property
     def is_silent(self) -> bool:
