@@ -32,7 +32,7 @@ _MOST_ENCRYPTED: Final = 1 << 18
 
 
 class TcpStream(ByteStream):
-    """A connected socket. Not thread-safe: whoever shares it sees that one thread uses it at a time."""
+    """A connected socket. Not thread-safe: one thread may use it at a time."""
 
     def __init__(self, connected: socket.socket) -> None:
         self._socket = connected
@@ -140,7 +140,7 @@ class TcpStream(ByteStream):
         self._socket.shutdown(socket.SHUT_WR)
 
     async def aclose(self) -> None:
-        """Close the connection; whoever waits for it gets anyio.ClosedResourceError."""
+        """Close the connection; tasks that wait for it get anyio.ClosedResourceError."""
         if self._socket.fileno() >= 0:
             anyio.notify_closing(self._socket)
             self._socket.close()

@@ -94,7 +94,7 @@ class Upstream:
 
     def is_alive(self) -> bool:
         """Whether an idle connection is still open: no server speaks unasked."""
-        # That of a stream within another cannot be told without waiting, and is not used twice.
+        # A stream within another only shows that by waiting, and is not used twice.
         return isinstance(self._stream, TcpStream) and self._stream.is_alive()
 
     # -- without waiting, where `is_direct` ------------------------------------------------------------------
