@@ -161,7 +161,7 @@ figures: $(VENV)/ready-for-tests
 # A real Redis for the store, an engine for containers (which the tests start and stop), and the real commands beside which the shell's own are tested: "program=package".
 TOOLS := redis-server jq gawk bc dc zip unzip xz=xz-utils bzip2 zstd cpio tree rg=ripgrep sqlite3 xxd file column=bsdextrautils \
 	patch hexdump=bsdextrautils cal=ncal diff=diffutils envsubst=gettext-base dockerd=docker.io \
-	curl wget
+	curl wget postgres=postgresql mariadbd=mariadb-server-core
 
 tools:
 	@missing=""; for tool in $(TOOLS); do \

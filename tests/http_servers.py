@@ -49,7 +49,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.send_response(200)
                 self.send_header("Content-Length", "100")
                 self.end_headers()
-                self.wfile.write(b"not all")
+                self.wfile.write(b"a part\n")
             case ["status", status]:
                 self.answer(int(status), f"status {status}\n".encode(), {"Content-Type": "text/plain"})
             case ["cookies"]:

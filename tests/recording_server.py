@@ -22,6 +22,10 @@ class RecordingServer:
         self._context = context
         self._socket = socket.create_server(("0.0.0.0", 0), backlog=64)
         self._open: set[socket.socket] = set()
+        self._threads: list[threading.Thread] = []
+        #: The address of the connection that `settle` makes, and whether it has come.
+        self._last: object = None
+        self._has_come = threading.Event()
         self.port: int = self._socket.getsockname()[1]
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self._thread.start()
@@ -45,15 +49,31 @@ class RecordingServer:
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
 
+    def settle(self) -> None:
+        """Wait for all that clients have sent, which have closed their connections."""
+        self._has_come.clear()
+        with socket.socket() as marker:
+            marker.bind(("127.0.0.1", 0))
+            self._last = marker.getsockname()
+            marker.connect(("127.0.0.1", self.port))
+            self._has_come.wait()
+        while self._threads:
+            self._threads.pop().join()
+
     def _accept(self) -> None:
         while True:
             try:
-                connection, _ = self._socket.accept()
+                connection, client = self._socket.accept()
             except OSError:
                 return
+            if client == self._last:
+                connection.close()
+                self._has_come.set()
+                continue
             self.addresses.append(connection.getsockname()[0])
             self._open.add(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            self._threads.append(threading.Thread(target=self._serve, args=(connection,), daemon=True))
+            self._threads[-1].start()
 
     def _serve(self, connection: socket.socket) -> None:
         try:

@@ -273,10 +273,11 @@ class Kernel:
     # -- host calls ------------------------------------------------------------------------------------
 
     def call_blocking(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Ask the host and wait. Data that was received is a view of the answer."""
         if self._flush is not None:
             self._flush()
         request = encode((name, args, kwargs), names.stand_in, max_bytes=self._reports.max_value)
-        status, *answer = decode(self._call_host(b"C" + request))
+        status, *answer = decode(self._call_host(b"C" + request), shares=name == "@network.receive")
         if status == "ok":
             return answer[0]
         error = error_reports.exception_of(*answer)
@@ -297,7 +298,7 @@ class Kernel:
         except Exception as error:
             self._calls.answer(number, None, error)
         else:
-            self._calls.answer(number, value, None)
+            self._calls.answer(number, bytes(value) if type(value) is memoryview else value, None)
 
     def new_loop(self) -> ParkingLoop:
         """What `asyncio.new_event_loop` makes in the guest."""

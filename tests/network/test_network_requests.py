@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import socket
+import socketserver
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from small_servers import serving
 
 import planaria
 from planaria import Network, NetworkRequest, Secret
@@ -360,6 +364,54 @@ def test_asyncio(connected: Any) -> None:
     assert result.error is None
     assert [len(one.partition(b"\r\n\r\n")[2]) for one in result.value] == list(range(20))
     assert len(result.requests) == 20
+
+
+def test_blocking_and_awaiting(connected: Any) -> None:
+    """While a task awaits what a connection receives, code may send by it and block."""
+    code = """
+import asyncio
+host, port = plain.removeprefix("http://").split(":")
+reader, writer = await asyncio.open_connection(host, int(port))
+connection, found = writer.get_extra_info("socket"), []
+for number in range(3):
+    answer = asyncio.create_task(reader.readuntil(b"x" * 3000))
+    await asyncio.sleep(0)
+    connection.sendall(f"GET /bytes/3000 HTTP/1.1\\r\\nHost: {host}:{port}\\r\\n\\r\\n".encode())
+    found.append((await answer)[:12])
+writer.close()
+found
+"""
+    assert connected().execute(code).value == [b"HTTP/1.1 200"] * 3
+
+
+class SlowReader(socketserver.BaseRequestHandler):
+    """Takes so many bytes as the first eight say, a few at a time, and answers with their digest."""
+
+    def handle(self) -> None:
+        left = int.from_bytes(self.request.recv(8, socket.MSG_WAITALL))
+        digest = hashlib.sha256()
+        while left:
+            part = self.request.recv(min(left, 5000))
+            digest.update(part)
+            left -= len(part)
+        self.request.sendall(digest.digest())
+
+
+def test_slow_reader(new_session: Any) -> None:
+    """What a server does not take at once arrives in order, whole, and once."""
+    with serving(SlowReader) as port:
+        session = new_session(network=Network(allow=[f"tcp://localhost:{port}"]))
+        code = f"""
+import hashlib, random, socket
+parts = [random.randbytes(60_000) for _ in range(100)]
+with socket.create_connection(("localhost", {port})) as connection:
+    connection.sendall(sum(map(len, parts)).to_bytes(8))
+    for part in parts:
+        connection.sendall(part)
+    digest = connection.recv(100)
+digest == hashlib.sha256(b"".join(parts)).digest()
+"""
+        assert session.execute(code).value is True
 
 
 def test_approval(connected: Any) -> None:

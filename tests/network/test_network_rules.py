@@ -122,6 +122,9 @@ def test_not_allowed(rule: str, url: str, method: str) -> None:
         "https://example.com/%2561dmin",
         "https://example.com/x/%2e%2e/admin",
         "https://example.com/x/..%2fadmin",
+        "https://example.com/x/%u002e%u002E/admin",
+        "https://example.com/%U0061dmin",
+        "https://example.com/x%25u002fadmin/../../admin",
         "https://example.com/\\admin",
         "https://example.com/admin?x=1",
         "https://example.com/admin/",
@@ -235,6 +238,7 @@ def test_forms_of_loopback(written: str) -> None:
         "192.0.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1",
         "255.255.255.255", "::", "::1", "fe80::1", "fc00::1", "fd00:ec2::254", "ff02::1", "2001:db8::1",
         "::ffff:10.0.0.1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::a00:1", "2002:a00:1::", "100::1", "::7f00:1",
+        "fec0::1", "feff::1", "3fff::1", "5f00::1", "4000::1", "200::1", "::ffff:0:7f00:1",
     ],
 )  # fmt: skip
 def test_not_public(address: str) -> None:

@@ -16,6 +16,8 @@ from planaria.network.rules import DEFAULT_PORTS
 __all__ = ["Destination", "Verdict", "judged", "problem"]
 
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?")
+#: What says where a request begins, ends and goes to, and which some servers read with `_` in the name too.
+_MEANT: Final = frozenset({b"connection", b"content-length", b"host", b"transfer-encoding", b"upgrade"})
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -53,6 +55,9 @@ def problem(event: h11.Request, destination: Destination, *, tls: bool) -> str:
         return f"HTTP/{event.http_version.decode()} is not available: only HTTP/1.1 is"
     if any(_CONTROL.search(value) for _, value in event.headers):
         return "a header has a control character in it"
+    for name in names:
+        if b"_" in name and name.replace(b"_", b"-") in _MEANT:
+            return f"the header {name.decode()} may be taken for one that the host writes"
     if b"#" in event.target:
         return "a request has no fragment (#) in its target"
     if b"transfer-encoding" in names and b"content-length" in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import threading
 from typing import Final
 
 from planaria.network.policy import Network, NetworkRequest
@@ -25,6 +26,8 @@ class Budget:
         self._policy = policy
         self.records: list[NetworkRequest] = []
         self._requests = self._sent = self._received = self._recorded = 0
+        #: Connections are used by the event loop and by the thread that the code runs on.
+        self._lock = threading.Lock()
 
     def restart(self) -> None:
         """Begin with the next execution."""
@@ -44,18 +47,21 @@ class Budget:
 
     def count_request(self, request: NetworkRequest) -> None:
         """A request is sent now; one that waited for a decision was recorded in an earlier result alone."""
-        self._requests += 1
+        with self._lock:
+            self._requests += 1
         if not any(request is one for one in self.records):
             self.records.append(request)
         _LOG.info("%s %s", request.method, request.url)
         self._check("max_requests", self._requests)
 
     def sent(self, count: int) -> None:
-        self._sent += count
+        with self._lock:
+            self._sent += count
         self._check("max_sent", self._sent)
 
     def received(self, count: int) -> None:
-        self._received += count
+        with self._lock:
+            self._received += count
         self._check("max_received", self._received)
 
     def receivable(self) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Final
 
 import anyio
 
@@ -16,9 +18,11 @@ from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
 from planaria.network.secrets import IssuedValues, placeholder
 
-__all__ = ["NetworkCalls"]
+__all__ = ["LATER", "NetworkCalls"]
 
 _MOST_READ = 1 << 20
+#: Instead of what a function returns: it has to be called on the event loop.
+LATER: Final = object()
 
 
 class NetworkCalls:
@@ -44,22 +48,28 @@ class NetworkCalls:
             "@network.close": self.close,
         }
 
-    def at_once(self, name: str, arguments: tuple[object, ...]) -> object | None:
-        """What one of the functions returns, where that takes no waiting; None where it may.
+    def at_once(self, name: str, arguments: tuple[object, ...], *, may_wait: bool) -> object:
+        """What one of the functions returns, where that takes a moment at most, or no waiting at all; `LATER`
+        where it may take longer. Raises what the function raises.
 
         For the thread that the code runs on, which need not ask the event loop then. The arguments are as the
         code sent them.
         """
         match (name, *arguments):
-            case "@network.receive", int(number), int(size), _:
+            case "@network.receive", int(number), int(size), (int() | float() | None) as seconds:
+                connection = self._connections.get(number)
+                if connection is not None:
+                    patience = 0.0 if not may_wait else math.inf if seconds is None else seconds
+                    return connection.receive_at_once(_clamped(size), patience) or LATER
+            case "@network.send", int(number), bytes(data) if data:
                 connection = self._connections.get(number)
                 if connection is not None and self.loop is not None:
-                    return connection.receive_at_once(_clamped(size), self.loop) or None
+                    return None if connection.send_at_once(data, self.loop) else LATER
             case "@network.poll", list(numbers), 0:
                 found = [self._connections.get(one) for one in numbers if isinstance(one, int)]
                 if len(found) == len(numbers) and all(one is not None and one.is_silent for one in found):
                     return []
-        return None
+        return LATER
 
     def environment(self) -> dict[str, str]:
         """The variables that hold placeholders."""

@@ -11,16 +11,17 @@ from __future__ import annotations
 import inspect
 import math
 import ssl
+import threading
 import time
-from collections.abc import Iterable, Mapping
-from concurrent.futures import Future
-from typing import Final, NoReturn
+from collections.abc import Awaitable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, NoReturn, TypeVar
 
 import anyio
 import h11
 
 from planaria.errors import Suspend
-from planaria.event_loops import EventLoop, running_loop
+from planaria.event_loops import EventLoop
 from planaria.network.admission import Destination, judged, problem
 from planaria.network.answers import AnswerReader, failure_response
 from planaria.network.budget import Budget
@@ -35,20 +36,33 @@ from planaria.network.upstream import Upstream
 
 __all__ = ["Connection"]
 
-#: How much of an answer is kept before the code asks for it, and the part of `max_received` that it may take:
-#: what is read ahead may never be asked for.
-_AHEAD: Final = 2 << 20
-_PART_AHEAD: Final = 16
-#: How much is read from a server at once: at least, where `max_received` is near, and at most, since reads of
-#: asyncio's are no longer.
+T = TypeVar("T")
+
+#: How much is read from a server at once: at least, where `max_received` is near, and at most; and the part
+#: of `max_received` that it may be, since what is read may never be asked for.
 _LEAST_READ: Final = 1 << 16
-_MOST_READ: Final = 1 << 18
+_MOST_READ: Final = 1 << 20
+_PART_READ: Final = 16
+#: How long a thread waits for a server by itself before it leaves that to the event loop, in seconds: there
+#: the wait can be stopped.
+_MOMENT: Final = 0.005
 #: The shortest wait that takes what is there already, in seconds.
 _SHORTEST: Final = 0.002
+#: The longest data that is sent without the event loop.
+_MOST_SENT: Final = 1 << 16
 #: What the code's side of TLS begins with, in both directions (`planaria_kernel/sandbox/modules/_ssl.py`).
 _HELLO: Final = b"\x16planaria"
 #: The longest head of a request.
 _MOST_HEAD: Final = 1 << 18
+
+
+def _run_through(coroutine: Coroutine[object, object, None]) -> None:
+    """Run a coroutine that waits for nothing."""
+    try:
+        coroutine.send(None)
+    except StopIteration:
+        return
+    raise AssertionError("a request that nothing had to be waited for waits")
 
 
 class _TooEarly(Exception):
@@ -79,38 +93,56 @@ class Connection:
         self._started = 0.0
         #: When the answer has to be whole.
         self._due = math.inf
-        #: When something was last sent to the server, or received.
+        #: When something was last sent to the server, or received, by the monotonic clock.
         self._active = 0.0
         self._out = ByteQueue()
         self._ended = False
         self._is_broken = False
         self._has_sent = False
-        self._sending = anyio.Lock()
+        self._sending = anyio.Lock(fast_acquire=True)
         self._receiving = anyio.Lock(fast_acquire=True)
-        #: The task that reads ahead, and what it failed with, which the code gets after the data before it.
-        self._reader: Future[None] | None = None
+        #: What receiving failed with, which the code gets after the data before it.
         self._failure: Exception | None = None
+        #: Either tasks of the event loop use the connection, so many, or the thread that holds this lock.
+        self._gate = threading.Lock()
+        self._tasks = 0
+        #: Whether that thread sends, which waits for nothing.
+        self._is_prompt = False
         #: Set when there may be something to read: an answer that is expected, or bytes of ours.
         self._asked = anyio.Event()
+
+    @contextmanager
+    def _on_loop(self) -> Iterator[None]:
+        """While a task of the event loop uses the connection."""
+        with self._gate:
+            self._tasks += 1
+        try:
+            yield
+        finally:
+            with self._gate:
+                self._tasks -= 1
 
     async def open(self) -> None:
         """Connect, unless whether that is allowed is decided for each request."""
         # Whether there is a proxy for a request depends on its scheme.
         is_direct = self._policy.proxy is None and self._policy.covers(self.host, self.port)
         if self._is_raw or is_direct:
-            await self._upstream.open()
+            with self._on_loop():
+                await self._upstream.open()
             if self._is_raw:
                 self._budget.record(NetworkRequest("CONNECT", f"tcp://{self.host}:{self.port}", allowed=True))
 
     async def _greet(self, data: bytes) -> None:
-        """Encrypt the way to the server, and reply whether that is the one whose name the code expects."""
-        reason = ""
+        """Encrypt the way to the server, and reply whether that is the one whose name the code expects: with
+        its certificate, or the reason.
+        """
+        is_verified = True
         try:
             await self.encrypt(data[len(_HELLO) + 2 :].decode("utf-8", "replace"))
+            details = self._upstream.certificate()
         except (PermissionError, ssl.SSLError) as error:
-            reason = str(error)
-        text = reason.encode()[:1000]
-        self._out.extend([_HELLO + bytes([not reason]) + len(text).to_bytes(2) + text])
+            is_verified, details = False, str(error).encode()[:1000]
+        self._out.extend([_HELLO + bytes([is_verified]) + len(details).to_bytes(2) + details])
         self._asked.set()
 
     async def encrypt(self, name: str = "") -> None:
@@ -183,10 +215,9 @@ class Connection:
 
     async def close(self) -> None:
         """Close the connection to the server."""
-        self._ended = True
-        if self._reader is not None:
-            self._reader.cancel()
-        await self._upstream.close()
+        with self._on_loop():
+            self._ended = True
+            await self._upstream.close()
 
     # -- what the code sends ---------------------------------------------------------------------------------
 
@@ -195,48 +226,56 @@ class Connection:
 
         Raises Suspend when `on_request` does; `decide` continues then.
         """
-        async with self._sending:
-            if self._is_broken:
-                raise ConnectionResetError("the connection was closed after a request that failed")
-            try:
-                if may_greet and data.startswith(_HELLO):
-                    await self._greet(data)
+        with self._on_loop():
+            async with self._sending:
+                await self._pass_to_server(data, may_greet=may_greet)
+
+    async def _pass_to_server(self, data: bytes, *, may_greet: bool) -> None:
+        if self._is_broken:
+            raise ConnectionResetError("the connection was closed after a request that failed")
+        try:
+            if may_greet and data.startswith(_HELLO):
+                await self._greet(data)
+            else:
+                self._has_sent = True
+                self._budget.sent(len(data))
+                if self._is_raw:
+                    await self._write(data)
                 else:
-                    self._has_sent = True
-                    self._budget.sent(len(data))
-                    if self._is_raw:
-                        await self._write(data)
-                    else:
-                        self._guest.receive_data(data)
-                        await self._advance()
-            except h11.RemoteProtocolError as error:
-                self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
-            except _TooEarly as error:
-                self._refuse_next(str(error))
-            except Suspend:
-                raise
-            except Exception as error:
-                self._fail(error)
-                raise
+                    self._guest.receive_data(data)
+                    await self._advance()
+        except h11.RemoteProtocolError as error:
+            self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
+        except _TooEarly as error:
+            self._refuse_next(str(error))
+        except Suspend:
+            raise
+        except Exception as error:
+            self._fail(error)
+            raise
 
     async def decide(self, decision: object) -> None:
         """Continue with a request that waited for a decision."""
-        async with self._sending:
-            held, self._held = self._held, None
-            if held is None:
-                raise ConnectionResetError("the connection of this request is no longer open")
-            if decision is not True and not isinstance(decision, (str, Mapping)):
-                decision = False
-            try:
-                await self._begin(held, decision)
-                await self._advance()
-            except h11.RemoteProtocolError as error:
-                self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
-            except _TooEarly as error:
-                self._refuse_next(str(error))
-            except Exception as error:
-                self._fail(error)
-                raise
+        with self._on_loop():
+            async with self._sending:
+                await self._decide(decision)
+
+    async def _decide(self, decision: object) -> None:
+        held, self._held = self._held, None
+        if held is None:
+            raise ConnectionResetError("the connection of this request is no longer open")
+        if decision is not True and not isinstance(decision, (str, Mapping)):
+            decision = False
+        try:
+            await self._begin(held, decision)
+            await self._advance()
+        except h11.RemoteProtocolError as error:
+            self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
+        except _TooEarly as error:
+            self._refuse_next(str(error))
+        except Exception as error:
+            self._fail(error)
+            raise
 
     async def _advance(self) -> None:
         if self._held is not None:
@@ -338,11 +377,9 @@ class Connection:
             # The message of this error has the header in it, perhaps with a value.
             self._refuse("the headers to send are not valid HTTP/1.1", PermissionError)
         request.allowed = True
-        self._due = anyio.current_time() + (self._policy.request_timeout or math.inf)
-        with anyio.CancelScope(deadline=self._due) as scope:
-            await self._ensure_server(proxy, is_tunnel=proxy is not None and scheme != "http")
-        if scope.cancelled_caught:
-            raise self._took_too_long()
+        if self._policy.request_timeout is not None:
+            self._due = anyio.current_time() + self._policy.request_timeout
+        await self._in_time(self._ensure_server(proxy, is_tunnel=proxy is not None and scheme != "http"))
         assert self._server is not None
         self._answer = AnswerReader(self._guest, self._server, request, scrubber)
         self._body = Body(head, [(one.name, value) for one, value in values if one.in_body])
@@ -357,7 +394,7 @@ class Connection:
             and server.our_state is h11.DONE
             and not self._ended
             and self._upstream.goes_by(proxy, is_tunnel=is_tunnel)
-            and await self._upstream.is_alive()
+            and (self._is_prompt or self._upstream.is_alive())
         ):
             await self._upstream.close()
         try:
@@ -378,15 +415,22 @@ class Connection:
                 await self._write(data)
 
     async def _write(self, data: bytes) -> None:
-        with anyio.CancelScope(deadline=self._due) as scope:
-            try:
-                await self._upstream.write(data)
-            except ConnectionResetError:
-                self._ended = True
-                raise
-        if scope.cancelled_caught:
-            raise self._took_too_long()
-        self._active = anyio.current_time()
+        try:
+            self._upstream.write_nowait(data)
+            if self._upstream.has_unsent and not self._is_prompt:
+                await self._in_time(self._upstream.flush())
+        except ConnectionResetError:
+            self._ended = True
+            raise
+        self._active = time.monotonic()
+
+    async def _in_time(self, work: Awaitable[T]) -> T:
+        """Await work until the answer has to be whole. Raises TimeoutError."""
+        if self._due == math.inf:
+            return await work
+        with anyio.CancelScope(deadline=self._due):
+            return await work
+        raise self._took_too_long()
 
     def _took_too_long(self) -> TimeoutError:
         limit = self._policy.request_timeout
@@ -426,22 +470,78 @@ class Connection:
 
     async def receive(self, size: int, seconds: float | None) -> bytes | None:
         """At most `size` bytes for the code, none at the end, None when there are none within `seconds`."""
-        while await self._fill(seconds):
-            data = self._out.take(size)
-            if data or self._ended:
-                self._read_ahead()
-                return data
+        with self._on_loop():
+            while await self._fill(seconds):
+                data = self._out.take(size)
+                if data or self._ended:
+                    return data
         return None
 
-    def receive_at_once(self, size: int, loop: EventLoop) -> bytes:
-        """What `receive` would return without waiting, or nothing; for threads other than that of the loop.
+    # -- on the thread that the code runs on -----------------------------------------------------------------
 
-        A loop that is asked for each part would have the code and the network wait for each other.
+    def receive_at_once(self, size: int, seconds: float) -> bytes:
+        """What `receive` would return within `seconds`, or nothing: then `receive` finds out why.
+
+        A moment is all that is waited for. A loop that is asked for each part would have the code and the
+        network wait for each other.
         """
-        data = self._out.take(size)
-        if data and self._has_room() and (self._reader is None or self._reader.done()):
-            loop.call_soon(self._read_ahead)
-        return data
+        deadline = time.monotonic() + min(seconds, _MOMENT)
+        while True:
+            with self._gate:
+                if self._out:
+                    return self._out.take(size)
+                if self._tasks or not self._is_answer_near():
+                    return b""
+                self._read_nowait()
+                if self._out or self._ended or self._failure is not None:
+                    continue
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return b""
+            self._upstream.wait_for_input(left)
+
+    def send_at_once(self, data: bytes, loop: EventLoop) -> bool:
+        """Do what `send` does, where it has nothing to wait for. Raises what that raises."""
+        with self._gate:
+            if self._tasks or not self._can_send_at_once(data):
+                return False
+            self._is_prompt = True
+            try:
+                _run_through(self._pass_to_server(data, may_greet=False))
+            finally:
+                self._is_prompt = False
+                if self._upstream.has_unsent:
+                    loop.spawn(self._flush())
+        return True
+
+    def _is_answer_near(self) -> bool:
+        """Whether the server's answer can be read by any thread."""
+        is_due = self._answer is not None or self._is_raw
+        is_fine = not (self._ended or self._failure) and self._due == math.inf
+        return is_due and is_fine and self._upstream.is_direct and not self._upstream.has_unsent
+
+    def _can_send_at_once(self, data: bytes) -> bool:
+        """Whether nothing that a request may call is the user's, and the server is connected."""
+        upstream, policy = self._upstream, self._policy
+        if len(data) > _MOST_SENT or data.startswith(_HELLO) or upstream.has_unsent or self._ended:
+            return False
+        if not (upstream.is_direct and upstream.goes_by(None, is_tunnel=False)):
+            return False
+        if self._is_raw or self._guest.their_state is not h11.IDLE:
+            return True
+        is_plain = policy.on_request is None and policy.request_timeout is None and policy.proxy is None
+        is_constant = not any(callable(one.value) for one in policy.secrets)
+        is_ready = self._server is None or (self._is_reusable and self._server.our_state is h11.DONE)
+        return is_plain and is_constant and is_ready and upstream.is_alive()
+
+    async def _flush(self) -> None:
+        with self._on_loop():
+            async with self._sending:
+                try:
+                    await self._in_time(self._upstream.flush())
+                except Exception as error:
+                    self._failure = error
+                    self._fail(error)
 
     @property
     def is_silent(self) -> bool:
@@ -458,12 +558,13 @@ class Connection:
             if data is not None:
                 return data
             is_due = self._answer is not None and not self._is_raw
-            if is_due and anyio.current_time() - self._active >= self._policy.timeout:
+            if is_due and time.monotonic() - self._active >= self._policy.timeout:
                 raise TimeoutError(f"{self.host} sent nothing for {self._policy.timeout:g} s")
 
     async def is_readable(self, seconds: float | None) -> bool:
         """Whether `receive` would return something at once, within so many seconds."""
-        return await self._fill(seconds)
+        with self._on_loop():
+            return await self._fill(seconds)
 
     async def _fill(self, seconds: float | None) -> bool:
         """Take from the server until there is something for the code, or its end (True)."""
@@ -475,60 +576,51 @@ class Connection:
                 raise failure
             if self._ended:
                 return True
-            left = max(_SHORTEST, deadline - anyio.current_time())
-            is_late = True
+            if self._due <= anyio.current_time():
+                raise self._took_too_long()
+            if not self._receiving.locked() and self._read_nowait():
+                continue
+            # What is within TLS within TLS cannot be had without waiting.
+            left = max(deadline - anyio.current_time(), 0.0 if self._upstream.is_direct else _SHORTEST)
             with anyio.move_on_after(left):
                 async with self._receiving:
                     await self._read_on()
-                is_late = False
-            if is_late and not self._out and not self._ended and anyio.current_time() >= deadline:
-                if seconds is None:
-                    raise TimeoutError(f"{self.host} sent nothing for {limit:g} s")
-                return False
+            if self._out or self._ended or self._failure is not None or anyio.current_time() < deadline:
+                continue
+            if seconds is None:
+                raise TimeoutError(f"{self.host} sent nothing for {limit:g} s")
+            return False
         return True
 
-    def _read_ahead(self) -> None:
-        """Go on reading an answer while the code works on what it has."""
-        if self._has_room() and (self._reader is None or self._reader.done()):
-            self._reader = running_loop().spawn(self._keep_reading())
-
-    async def _keep_reading(self) -> None:
-        try:
-            while self._has_room():
-                async with self._receiving:
-                    await self._read_on(ahead=True)
-        except Exception as error:
-            self._failure = error
-
-    def _has_room(self) -> bool:
-        """Whether there is more of an answer to read ahead. What is not HTTP may turn into TLS at any time,
-        and is read when the code asks for it.
-        """
-        if self._answer is None or self._is_raw or self._ended or self._failure is not None:
-            return False
-        return len(self._out) < min(_AHEAD, self._budget.receivable() // _PART_AHEAD)
-
-    async def _read_on(self, *, ahead: bool = False) -> None:
+    async def _read_on(self) -> None:
         """Take what the server sends next, unless another task has done so."""
-        if self._has_room() if ahead else not (self._out or self._ended or self._failure):
-            data = None
-            with anyio.CancelScope(deadline=self._due) as scope:
-                data = await self._read()
-            if data is not None:
-                self._active = anyio.current_time()
-                self._take(data)
-            elif scope.cancelled_caught:
-                raise self._took_too_long()
-
-    async def _read(self) -> bytes | None:
-        """What the server sent; None when it is time to look again."""
+        if self._out or self._ended or self._failure is not None:
+            return
         if not self._upstream.is_open or (self._answer is None and not self._is_raw):
             await self._asked.wait()  # an answer can only come after a request
             self._asked = anyio.Event()
-            return None
+            return
+        data = await self._in_time(self._upstream.receive(self._most_read()))
+        self._active = time.monotonic()
+        self._take(data)
+
+    def _read_nowait(self) -> bool:
+        """Take what the server has sent already; whether there was anything. An error is kept."""
+        if not self._upstream.is_open or (self._answer is None and not self._is_raw):
+            return False
+        try:
+            data = self._upstream.receive_nowait(self._most_read())
+            if data is None:
+                return False
+            self._active = time.monotonic()
+            self._take(data)
+        except Exception as error:
+            self._failure = error
+        return True
+
+    def _most_read(self) -> int:
         # What is read and not wanted counts too.
-        part = self._budget.receivable() // _PART_AHEAD
-        return await self._upstream.receive(min(_MOST_READ, max(_LEAST_READ, part)))
+        return min(_MOST_READ, max(_LEAST_READ, self._budget.receivable() // _PART_READ))
 
     def _take(self, data: bytes) -> None:
         try:

@@ -16,9 +16,9 @@ _NUMBER: Final = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _MOST_HOST: Final = 1000
 #: The IPv6 prefix whose addresses stand for IPv4 addresses: NAT64 (RFC 6052).
 _NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-#: Not of servers on the internet: IPv4-compatible and discard-only addresses, and NAT64 within a network,
-#: where the IPv4 address may be anywhere in the last ten bytes (RFC 8215).
-_NOT_PUBLIC: Final = tuple(map(ipaddress.IPv6Network, ("::/96", "100::/64", "64:ff9b:1::/48")))
+#: All IPv6 addresses of servers on the internet (RFC 4291, section 2.4), but those of documents (RFC 9637).
+_GLOBAL: Final = ipaddress.IPv6Network("2000::/3")
+_DOCUMENTS: Final = ipaddress.IPv6Network("3fff::/20")
 
 
 def canonical_host(text: str) -> str:
@@ -106,6 +106,6 @@ def is_public(address: Address) -> bool:
         inner = embedded_address(address)
         if inner is not None:
             return is_public(inner)
-        if any(address in network for network in _NOT_PUBLIC):
+        if address not in _GLOBAL or address in _DOCUMENTS:
             return False
     return address.is_global and not address.is_multicast and not address.is_reserved

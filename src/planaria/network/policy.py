@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from os import PathLike
 from typing import TYPE_CHECKING, Final
 
@@ -192,10 +194,24 @@ class Network:
 
         if isinstance(self.certificates, ssl.SSLContext):
             return self.certificates
-        context = ssl.create_default_context()
-        if self.certificates is not None:
-            context.load_verify_locations(self.certificates)
-        return context
+        places = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+        if self.certificates is None:
+            return _ssl_context(None, 0, *places)
+        path = os.fspath(self.certificates)
+        return _ssl_context(path, os.stat(path).st_mtime_ns, *places)
+
+
+@lru_cache(maxsize=16)
+def _ssl_context(
+    path: str | None, _changed: int, _file: str | None, _directory: str | None
+) -> ssl.SSLContext:
+    """That of the system's authorities and those of a file: reading them takes as long as many requests."""
+    import ssl
+
+    context = ssl.create_default_context()
+    if path is not None:
+        context.load_verify_locations(path)
+    return context
 
 
 def _rules(name: str, texts: object) -> tuple[Rule, ...]:

@@ -26,7 +26,19 @@ _HOP_BY_HOP: Final = frozenset(
 )
 #: Headers by which frameworks take a request for one of another method, or proxies for another resource.
 _METHOD_OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
-_TARGET_OVERRIDES: Final = frozenset({b"x-original-url", b"x-rewrite-url"})
+_TARGET_OVERRIDES: Final = frozenset(
+    {
+        b"x-envoy-original-path",
+        b"x-forwarded-uri",
+        b"x-http-destinationurl",
+        b"x-http-path-override",
+        b"x-original-uri",
+        b"x-original-url",
+        b"x-override-url",
+        b"x-rewrite-uri",
+        b"x-rewrite-url",
+    }
+)
 #: The longest body in which placeholders are looked for.
 _MOST_BODY: Final = 8 << 20
 
@@ -41,13 +53,15 @@ def wants_upgrade(event: h11.Request) -> bool:
 
 def overriding(event: h11.Request) -> tuple[list[str], list[str]]:
     """The other methods and the other targets that some servers take a request for."""
-    methods = [value for name, value in event.headers if name in _METHOD_OVERRIDES]
+    # Servers that have headers as variables take `-` and `_` for the same (RFC 3875, section 4.1.18).
+    headers = [(name.replace(b"_", b"-"), value) for name, value in event.headers]
+    methods = [value for name, value in headers if name in _METHOD_OVERRIDES]
     methods += [
         value.encode("latin-1")
         for key, value in parse_qsl(event.target.partition(b"?")[2].decode("latin-1"))
         if key == "_method"
     ]
-    targets = [value for name, value in event.headers if name in _TARGET_OVERRIDES]
+    targets = [value for name, value in headers if name in _TARGET_OVERRIDES]
     return [one.decode("latin-1").strip().upper() for one in methods], [
         one.decode("latin-1") for one in targets
     ]

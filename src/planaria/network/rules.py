@@ -6,7 +6,7 @@ import ipaddress
 import re
 from dataclasses import dataclass, replace
 from typing import Final
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
 from planaria.network.hosts import Address, address_of, canonical_host
 
@@ -23,6 +23,8 @@ _OVERLONG: Final = re.compile(rb"(?:[\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81]
 #: Characters that some servers replace by the nearest in ASCII.
 _LOOKALIKES: Final = str.maketrans("\uff0e\u2024\uff0f\u2215\u2044\uff3c\u2216", "..///\\\\")
 _CUT: Final = re.compile("[;\0]")
+#: How some servers have characters encoded besides: `%u002e`.
+_WIDE: Final = re.compile("%u([0-9a-f]{4})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +181,8 @@ def canonical_path(target: str) -> str:
     """
     if not target.startswith("/"):
         raise ValueError(f"{target[:100]!r} is not a path that begins with '/'")
-    path = target.partition("?")[0].partition("#")[0].encode("utf-8")
+    written = target.partition("?")[0].partition("#")[0]
+    path = _WIDE.sub(lambda found: quote(chr(int(found[1], 16)), errors="replace"), written).encode("utf-8")
     for _ in range(8):
         decoded = unquote_to_bytes(path)
         if decoded == path:

@@ -34,6 +34,8 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PERCENT: Final = re.compile("%[0-9A-F]{2}")
 #: How many values of a function are looked for in answers.
 _MOST_ISSUED: Final = 32
+#: The characters of values, in all of their forms.
+_PRINTABLE: Final = bytes(range(0x20, 0x7F))
 _BASIC: Final = re.compile(rb"(?i)basic +([A-Za-z0-9+/=]+)")
 
 
@@ -173,7 +175,6 @@ class Scrubber:
         self._forms = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
         self._pattern = re.compile(b"|".join(map(re.escape, self._forms))) if self._forms else None
         self._lower = re.compile(b"|".join(re.escape(form.lower()) for form in self._forms) or rb"(?!)")
-        self._firsts = {form[0] for form in self._forms}
         self._longest = max(map(len, self._forms), default=0)
         self._held = b""
 
@@ -183,7 +184,7 @@ class Scrubber:
         return self._pattern is not None
 
     def feed(self, data: bytes) -> bytes:
-        """What can be passed on by now: a possible beginning of a value is held back."""
+        """What can be passed on by now: what may be a part of a value is held back."""
         if self._pattern is None:
             return data
         data = self._held + data
@@ -215,13 +216,13 @@ class Scrubber:
         return self._lower.sub(lambda found: b"*" * len(found[0]), name.lower())
 
     def _unfinished(self, data: bytes) -> int:
-        """How many bytes at the end may be the beginning of a value."""
-        for start in range(max(0, len(data) - self._longest + 1), len(data)):
-            if data[start] in self._firsts:
-                end = data[start:]
-                if any(form.startswith(end) and len(form) > len(end) for form in self._forms):
-                    return len(end)
-        return 0
+        """How many bytes at the end may be a part of a value, which ends with a line at the latest.
+
+        That is the same whatever the values are: by what is held back of its guesses, code could find out a
+        value character by character.
+        """
+        end = data[max(0, len(data) - self._longest + 1) :]
+        return len(end) - len(end.rstrip(_PRINTABLE))
 
 
 def _forms(value: str) -> Iterator[bytes]:

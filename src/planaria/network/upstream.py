@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
-import select
 import socket
 import ssl
 from typing import TYPE_CHECKING, Final
 
 import anyio
-from anyio.abc import ByteStream, SocketAttribute
-from anyio.streams.tls import TLSStream
+from anyio.abc import ByteStream
+from anyio.streams.tls import TLSAttribute
 
 from planaria.network.forward_proxy import tunnel
 from planaria.network.hosts import Address, address_of
 from planaria.network.policy import Network
 from planaria.network.proxy_settings import ForwardProxy
+from planaria.network.stream import TcpStream, start_tls
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Upstream", "connect", "has_input", "resolve"]
+__all__ = ["Upstream", "connect", "resolve"]
 
 _CHUNK: Final = 1 << 16
-#: The shortest wait that takes what is there already, in seconds.
-_SHORTEST: Final = 0.002
+#: The longest certificate that the code is shown.
+_MOST_CERTIFICATE: Final = (1 << 16) - 1
 
 
 class Upstream:
@@ -36,10 +35,10 @@ class Upstream:
         self._host = host
         self._port = port
         self._stream: ByteStream | None = None
+        #: What the system did not take at once.
+        self._unsent = b""
         #: The proxy that it goes by, and whether that sees bytes alone.
         self._way: tuple[ForwardProxy | None, bool] = (None, False)
-        #: Whether a read was cancelled, so that what the server sent since may be in the stream's own buffer.
-        self._was_cut = False
         self.tls = False
         """Whether it is encrypted, or will be when it is opened."""
 
@@ -47,6 +46,11 @@ class Upstream:
     def is_open(self) -> bool:
         """Whether there is a connection."""
         return self._stream is not None
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it is a socket, which can be used without an event loop: no TLS within TLS."""
+        return isinstance(self._stream, TcpStream)
 
     def goes_by(self, proxy: ForwardProxy | None, *, is_tunnel: bool) -> bool:
         """Whether it was opened for requests that go this way."""
@@ -59,7 +63,7 @@ class Upstream:
         """
         if self._stream is None:
             self._way = (proxy, is_tunnel)
-            self._was_cut = False
+            self._unsent = b""
             if proxy is None:
                 self._stream = await connect(self._policy, self._host, self._port)
             else:
@@ -73,7 +77,14 @@ class Upstream:
         """Encrypt it, and verify that the server is the one. Raises ssl.SSLError and OSError."""
         self.tls = True
         if self._stream is not None:
+            await self.flush()
             self._stream = await _start_tls(self._policy, self._stream, self._host)
+
+    def certificate(self) -> bytes:
+        """The certificate of the server in DER form; none when it is not connected yet."""
+        connection = None if self._stream is None else self._stream.extra(TLSAttribute.ssl_object, None)
+        certificate = None if connection is None else connection.getpeercert(True)
+        return certificate if certificate is not None and len(certificate) <= _MOST_CERTIFICATE else b""
 
     async def close(self) -> None:
         """Close the connection; closing twice is harmless."""
@@ -81,29 +92,65 @@ class Upstream:
         if stream is not None:
             await anyio.aclose_forcefully(stream)
 
-    async def is_alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether an idle connection is still open: no server speaks unasked."""
+        # A stream within another only shows that by waiting, and is not used twice.
+        return isinstance(self._stream, TcpStream) and self._stream.is_alive()
+
+    # -- without waiting, where `is_direct` ------------------------------------------------------------------
+
+    def receive_nowait(self, size: int) -> bytes | None:
+        """What the server sent, at most `size` bytes; none at its end; None when nothing is there. Raises
+        ConnectionResetError.
+        """
+        if not isinstance(self._stream, TcpStream):
+            return None
+        try:
+            return self._stream.receive_nowait(size)
+        except OSError as error:
+            raise self._reset(error) from None
+
+    def write_nowait(self, data: bytes) -> None:
+        """Send data; `flush` sends what the system did not take. Raises ConnectionResetError."""
+        if self._stream is None:
+            raise ConnectionResetError("the connection is closed")
+        if self._unsent or not isinstance(self._stream, TcpStream):
+            self._unsent += data
+            return
+        try:
+            self._unsent = data[self._stream.send_nowait(data) :]
+        except OSError as error:
+            raise self._reset(error) from None
+
+    @property
+    def has_unsent(self) -> bool:
+        """Whether there is something to flush."""
+        return bool(self._unsent)
+
+    def wait_for_input(self, seconds: float) -> None:
+        """Block until the server may have sent something, for so many seconds at most; from any thread."""
         stream = self._stream
-        if stream is None:
-            return False
-        if not self._was_cut and not has_input(stream):
-            return True
-        with anyio.move_on_after(_SHORTEST):
-            with contextlib.suppress(
-                anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError
-            ):
-                await stream.receive(1)
-            return False
-        return True
+        if isinstance(stream, TcpStream):
+            stream.wait_for_input(seconds)
+
+    # -- with waiting ----------------------------------------------------------------------------------------
 
     async def write(self, data: bytes) -> None:
         """Send all of `data`. Raises ConnectionResetError, and TimeoutError when the server takes none."""
-        if self._stream is None:
-            raise ConnectionResetError("the connection is closed")
+        self.write_nowait(data)
+        await self.flush()
+
+    async def flush(self) -> None:
+        """Send what was not sent at once. Raises as `write`."""
+        if not self._unsent:
+            return
+        data, self._unsent = memoryview(self._unsent), b""
         try:
-            with anyio.fail_after(self._policy.timeout):
-                for start in range(0, len(data), _CHUNK):
-                    await self._stream.send(data[start : start + _CHUNK])
+            for start in range(0, len(data), _CHUNK):
+                with anyio.fail_after(self._policy.timeout):
+                    if self._stream is None:
+                        raise anyio.ClosedResourceError
+                    await self._stream.send(data[start : start + _CHUNK])  # type: ignore[arg-type]
         except TimeoutError:
             raise TimeoutError(f"{self._host} took no data for {self._policy.timeout:g} s") from None
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -117,22 +164,17 @@ class Upstream:
         except anyio.EndOfStream:
             return b""
         except ssl.SSLError as error:
-            raise ConnectionResetError(f"{self._host}: {error}") from None
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            raise ConnectionResetError(f"{self._host} closed the connection") from None
-        except anyio.get_cancelled_exc_class():
-            self._was_cut = True
-            raise
+            raise self._reset(error) from None
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            raise self._reset(error.__cause__) from None
+
+    def _reset(self, error: object) -> ConnectionResetError:
+        if isinstance(error, ssl.SSLError):
+            return ConnectionResetError(f"{self._host}: {error}")
+        return ConnectionResetError(f"{self._host} closed the connection")
 
 
-def has_input(stream: ByteStream) -> bool:
-    """Whether the socket under a stream has data or an end to read."""
-    poll = select.poll()
-    poll.register(stream.extra(SocketAttribute.raw_socket).fileno(), select.POLLIN)
-    return bool(poll.poll(0))
-
-
-async def connect(policy: Network, host: str, port: int) -> ByteStream:
+async def connect(policy: Network, host: str, port: int) -> TcpStream:
     """A TCP connection to a host. Raises LookupError for a name without an address, PermissionError when its
     addresses may not be reached, and other OSErrors.
     """
@@ -142,14 +184,7 @@ async def connect(policy: Network, host: str, port: int) -> ByteStream:
         raise PermissionError(
             f"{host} is not allowed: {', '.join(map(str, addresses))} is not a public address"
         )
-    failure: OSError | None = None
-    for address in permitted:
-        try:
-            return await _connect(policy, f"{host}:{port}", str(address), port)
-        except OSError as error:
-            failure = error
-    assert failure is not None
-    raise failure
+    return await _connect(policy, f"{host}:{port}", permitted, port)
 
 
 async def _connect_by_proxy(
@@ -163,7 +198,11 @@ async def _connect_by_proxy(
     address = ipaddress.IPv4Address("127.0.0.1") if host == "localhost" else address_of(host)
     if address is not None and not policy.may_connect(host, port, address):
         raise PermissionError(f"{host} is not allowed: {address} is not a public address")
-    stream = await _connect(policy, f"the proxy {proxy.host}:{proxy.port}", proxy.host, proxy.port)
+    name = f"the proxy {proxy.host}:{proxy.port}"
+    try:
+        stream: ByteStream = await _connect(policy, name, await resolve(proxy.host, proxy.port), proxy.port)
+    except LookupError as error:
+        raise ConnectionRefusedError(f"{name} could not be reached: {error.args[0]}") from None
     try:
         if proxy.is_tls:
             stream = await _start_tls(policy, stream, proxy.host)
@@ -176,14 +215,19 @@ async def _connect_by_proxy(
     return stream
 
 
-async def _connect(policy: Network, name: str, address: str, port: int) -> ByteStream:
-    try:
-        with anyio.fail_after(policy.timeout):
-            return await anyio.connect_tcp(address, port)
-    except TimeoutError:
-        raise TimeoutError(f"{name} did not answer within {policy.timeout:g} s") from None
-    except OSError as error:
-        raise ConnectionRefusedError(f"{name} could not be reached: {_reason(error)}") from None
+async def _connect(policy: Network, name: str, addresses: Sequence[Address], port: int) -> TcpStream:
+    """A connection to the first of some addresses that answers."""
+    failure: OSError | None = None
+    for address in addresses:
+        try:
+            with anyio.fail_after(policy.timeout):
+                return await TcpStream.connect(address, port)
+        except TimeoutError:
+            failure = TimeoutError(f"{name} did not answer within {policy.timeout:g} s")
+        except OSError as error:
+            failure = ConnectionRefusedError(f"{name} could not be reached: {_reason(error)}")
+    assert failure is not None
+    raise failure
 
 
 async def resolve(host: str, port: int) -> Sequence[Address]:
@@ -199,22 +243,19 @@ async def resolve(host: str, port: int) -> Sequence[Address]:
     return list(dict.fromkeys(addresses))
 
 
-async def _start_tls(policy: Network, stream: ByteStream, host: str) -> TLSStream:
+async def _start_tls(policy: Network, stream: ByteStream, host: str) -> ByteStream:
     """Encrypt a connection, and verify that the server is `host`. Raises ssl.SSLError and OSError."""
     with anyio.fail_after(policy.timeout):
         try:
-            return await TLSStream.wrap(
-                stream, hostname=host, ssl_context=policy.ssl_context(), standard_compatible=False
-            )
+            return await start_tls(stream, policy.ssl_context(), host)
         except (anyio.BrokenResourceError, anyio.EndOfStream) as error:
             cause = error.__cause__
             if isinstance(cause, ssl.SSLError):
                 raise cause from None
             raise ConnectionResetError(f"{host} closed the connection during the TLS handshake") from None
+        except ConnectionError:
+            raise ConnectionResetError(f"{host} closed the connection during the TLS handshake") from None
 
 
-def _reason(error: BaseException) -> str:
-    cause = error.__cause__ or error
-    if isinstance(cause, BaseExceptionGroup):
-        cause = cause.exceptions[0]
-    return getattr(cause, "strerror", None) or str(cause)
+def _reason(error: OSError | UnicodeError) -> str:
+    return getattr(error, "strerror", None) or str(error)

@@ -98,15 +98,15 @@ class HostCalls:
 
         Raises KeyboardInterrupt when the execution is stopped meanwhile: the code then sees nothing else.
         """
+        ready = self._at_once(execution, name, arguments, may_wait=True)
+        if ready is not None:
+            self._check_not_stopped(execution)
+            return ready
         try:
             callback = self._admit(execution, name, arguments, keywords)
         except Exception as error:
             self._check_not_stopped(execution)
             return raised(error)
-        ready = self._at_once(name, arguments)
-        if ready is not None:
-            self._check_not_stopped(execution)
-            return ready
         if self._needs_loop(callback):
             answer = self._block(execution, self._spawn(callback, arguments, keywords))
         else:
@@ -183,16 +183,16 @@ class HostCalls:
         if call.refused is not None:
             self.settle(execution, call, Raised("TypeError", call.refused))
             return
+        ready = self._at_once(execution, call.name, call.args, may_wait=False)
+        if ready is not None:
+            self.settle(execution, call, ready)
+            return
         try:
             callback = self._admit(execution, call.name, call.args, keywords)
         except Exception as error:
             self.settle(execution, call, raised(error))
         else:
-            ready = self._at_once(call.name, call.args)
-            if ready is not None:
-                self.settle(execution, call, ready)
-            else:
-                self.start_function(execution, call, callback)
+            self.start_function(execution, call, callback)
 
     def start_function(self, execution: ExecutionState, call: HostCall, callback: Callback) -> None:
         """Have a function answer a call that waits."""
@@ -380,11 +380,16 @@ class HostCalls:
         execution.is_noticed = True
         return callback
 
-    def _at_once(self, name: str, arguments: Arguments) -> Ok | None:
-        """The answer to a call of the network's that waits for nothing."""
+    def _at_once(
+        self, execution: ExecutionState, name: str, arguments: Arguments, *, may_wait: bool
+    ) -> Ok | Raised | None:
+        """The answer to a call of the network's that waits for nothing, or but for a moment."""
         if self.network is None or not name.startswith(_NETWORK):
             return None
-        return self.network.at_once(name, arguments)
+        ready = self.network.at_once(name, arguments, may_wait=may_wait)
+        if ready is not None:
+            execution.is_noticed = True
+        return ready
 
     def _named(self, name: str) -> Callback | None:
         """The function that the kernel calls by this name."""

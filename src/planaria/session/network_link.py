@@ -8,10 +8,10 @@ from typing import Final
 
 from planaria.event_loops import is_running_here
 from planaria.executors.executor import Executor
-from planaria.executors.messages import HostCall, Ok
-from planaria.network.calls import NetworkCalls
+from planaria.executors.messages import HostCall, Ok, Raised
+from planaria.network.calls import LATER, NetworkCalls
 from planaria.network.policy import Network, NetworkRequest
-from planaria.session.callbacks import Callback
+from planaria.session.callbacks import Callback, raised
 
 __all__ = ["NetworkLink"]
 
@@ -51,10 +51,13 @@ class NetworkLink:
         """The function behind a call of the kernel's."""
         return self._callbacks.get(name)
 
-    def at_once(self, name: str, arguments: tuple[object, ...]) -> Ok | None:
-        """The answer to a call of the kernel's for which nothing has to be waited for."""
-        value = self._calls.at_once(name, arguments)
-        return None if value is None else Ok(value)
+    def at_once(self, name: str, arguments: tuple[object, ...], *, may_wait: bool) -> Ok | Raised | None:
+        """The answer to a call of the kernel's for which nothing has to be waited for, or but a moment."""
+        try:
+            value = self._calls.at_once(name, arguments, may_wait=may_wait)
+        except Exception as error:
+            return raised(error)
+        return None if value is LATER else Ok(value)
 
     def is_held(self, call: HostCall) -> bool:
         """Whether the connection that a call reads from has a request that waits for a decision."""

@@ -194,7 +194,7 @@ class Socket:
         connection.peeked = data if flags & MSG_PEEK else memoryview(data)[size:]
         return data if len(data) <= size else memoryview(data)[:size]
 
-    def _receive(self, connection: _Connection) -> bytes:
+    def _receive(self, connection: _Connection) -> bytes | memoryview:
         data = link.blocking("receive", self._number(), _FROM_HOST, self._timeout)
         if data is None:
             if self._timeout == 0:

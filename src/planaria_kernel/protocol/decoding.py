@@ -40,7 +40,9 @@ _CONSTANTS = (None, False, True)
 _STRUCTURE_BASE = 0x100  # a structure's kind on the stack is this plus its code
 
 
-def decode(data: bytes, budget: Budget | None = None, refused: list[str] | None = None) -> Any:
+def decode(
+    data: bytes, budget: Budget | None = None, refused: list[str] | None = None, *, shares: bool = False
+) -> Any:
     """The value that `data` encodes; raises `ProtocolError` for anything that is not one whole value.
 
     There is no recursion, and nothing is allocated before its length was compared with what is left. Numpy
@@ -49,9 +51,11 @@ def decode(data: bytes, budget: Budget | None = None, refused: list[str] | None 
 
     Well-formed bytes can describe what cannot be built, such as a dict whose keys share a hash. With a list
     `refused`, an `Undecodable` is in the place of such an object and its reason is added to the list.
+
+    With `shares` long bytes are views of `data`, which copies nothing.
     """
     try:
-        return _decode(data, budget or Budget(), refused)
+        return _decode(data, budget or Budget(), refused, _LONG if shares else sys.maxsize)
     except IndexError:
         raise ProtocolError("the value ends before it is complete") from None
     except UnicodeDecodeError:
@@ -62,7 +66,7 @@ def _short(wanted: int, left: int) -> NoReturn:
     raise ProtocolError(f"a length of {wanted} where {left} bytes are left")
 
 
-def _decode(data: bytes, budget: Budget, refused: list[str] | None) -> Any:
+def _decode(data: bytes, budget: Budget, refused: list[str] | None, shared: int) -> Any:
     size = len(data)
     position = 0
     containers = f.MAX_CONTAINERS
@@ -138,7 +142,7 @@ def _decode(data: bytes, budget: Budget, refused: list[str] | None) -> Any:
                 if tag == f.TEXT:
                     value = data[position:end].decode("utf-8", "surrogatepass")
                 elif tag == f.BYTES:
-                    value = data[position:end]
+                    value = data[position:end] if count < shared else memoryview(data)[position:end]
                 else:
                     value = int.from_bytes(data[position:end], "little", signed=True)
                 position = end

@@ -17,7 +17,7 @@ from recording_server import Resolver
 
 from planaria import Network
 from planaria.errors import ToolArgumentError, ToolCallError, ToolDefinitionError, ToolNotFound, ToolTimeout
-from planaria.workspace.tools.http_transport import ANYWHERE, PUBLIC, NotPublicError, use_policy
+from planaria.workspace.tools.http_transport import ANYWHERE, PUBLIC, NotPublicError, policy_transport
 from planaria.workspace.tools.loading import load_tools
 from planaria.workspace.tools.tool import Tool
 from planaria.workspace.tools.variables import ToolEnvironment
@@ -379,7 +379,7 @@ def test_checked_address_is_connected_to(
     monkeypatch.setattr(socket, "getaddrinfo", resolver.getaddrinfo)
 
     async def send() -> httpx.Response:
-        transport = use_policy(httpx.AsyncHTTPTransport(verify=False), httpcore, policy)
+        transport = policy_transport(httpx, httpcore, policy, httpx.create_ssl_context())
         async with httpx.AsyncClient(transport=transport) as client:
             return await client.get(f"http://files.test:{server.url.rpartition(':')[2]}/echo")
 

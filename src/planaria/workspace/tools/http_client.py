@@ -20,7 +20,13 @@ from planaria.network.policy import Network
 from planaria.network.proxy_settings import ENVIRONMENT
 from planaria.version import __version__
 from planaria.workspace.tools.http_requests import HttpRequest
-from planaria.workspace.tools.http_transport import ANYWHERE, PUBLIC, NotPublicError, is_private, use_policy
+from planaria.workspace.tools.http_transport import (
+    ANYWHERE,
+    PUBLIC,
+    NotPublicError,
+    is_private,
+    policy_transport,
+)
 from planaria.workspace.tools.redaction import Redaction
 
 __all__ = ["Answer", "ConnectionPool", "Credentials", "HttpClient"]
@@ -104,7 +110,7 @@ class ConnectionPool:
 def _http_client(policy: Network, proxy: str | None, certificates: ssl.SSLContext) -> httpx.AsyncClient:
     agent = {"User-Agent": f"planaria/{__version__}"}
     if proxy is None:
-        transport = use_policy(httpx.AsyncHTTPTransport(verify=certificates), httpcore, policy)
+        transport = policy_transport(httpx, httpcore, policy, certificates)
         client = httpx.AsyncClient(headers=agent, timeout=None, transport=transport)
     else:
         follows = proxy == ENVIRONMENT

@@ -1,28 +1,41 @@
-"""How requests of tools reach servers: by connections as code in a session has them, with the same checks."""
+"""How requests of tools reach servers: by connections as code in a session has them, with the same checks.
+
+httpx and httpx2, each over its httpcore, are used by their public names alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from anyio.abc import ByteStream, SocketAttribute
-from anyio.streams.tls import TLSAttribute, TLSStream
+from anyio.streams.tls import TLSAttribute
 
 from planaria.network.hosts import is_public
 from planaria.network.policy import Network
-from planaria.network.upstream import connect, has_input, resolve
+from planaria.network.stream import TcpStream, start_tls
+from planaria.network.upstream import connect, resolve
 
 if TYPE_CHECKING:
     import ssl
 
-__all__ = ["ANYWHERE", "PUBLIC", "NotPublicError", "is_private", "use_policy"]
+__all__ = ["ANYWHERE", "PUBLIC", "NotPublicError", "is_private", "policy_transport"]
 
 #: For the servers that definitions name, which may be on the host's own network.
 ANYWHERE: Final = Network(allow=("*",), private=True)
 #: For those that answers name.
 PUBLIC: Final = Network(allow=("*",))
+
+
+#: What httpx itself takes by default: connections at once, and kept ones, for so many seconds.
+_MOST_CONNECTIONS: Final = 100
+_MOST_KEPT: Final = 20
+_KEPT_FOR: Final = 5.0
+#: What all errors of httpcore are derived from.
+_FAMILIES: Final = ("TimeoutException", "NetworkError", "ProtocolError", "ProxyError", "UnsupportedProtocol")
 
 
 class NotPublicError(Exception):
@@ -34,13 +47,68 @@ async def is_private(host: str, port: int) -> bool:
     return not any(map(is_public, await resolve(host, port)))
 
 
-def use_policy(transport: Any, core: ModuleType, policy: Network) -> Any:
-    """Have a transport of httpx or httpx2 connect to what a policy allows; `core` is its httpcore."""
-    pool = transport._pool
-    if not isinstance(pool, core.AsyncConnectionPool):
-        raise TypeError(f"{transport!r} has no pool of connections that could be given a policy")
-    pool._network_backend = _Backend(core, policy)
-    return transport
+def policy_transport(
+    library: ModuleType, core: ModuleType, policy: Network, certificates: ssl.SSLContext
+) -> Any:
+    """A transport for clients of `library`, which is httpx or httpx2, that connects to what a policy allows;
+    `core` is the library's httpcore.
+    """
+    pool = core.AsyncConnectionPool(
+        ssl_context=certificates,
+        max_connections=_MOST_CONNECTIONS,
+        max_keepalive_connections=_MOST_KEPT,
+        keepalive_expiry=_KEPT_FOR,
+        network_backend=_Backend(core, policy),
+    )
+
+    @contextmanager
+    def as_its_own() -> Iterator[None]:
+        """Raise errors of `core` as those of the library, which have the same names."""
+        try:
+            yield
+        except tuple(getattr(core, name) for name in _FAMILIES) as error:
+            raise getattr(library, type(error).__name__)(str(error)) from error
+
+    class Stream(library.AsyncByteStream):  # type: ignore[name-defined,misc]
+        """The body of an answer."""
+
+        def __init__(self, stream: Any) -> None:
+            self._stream = stream
+
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            with as_its_own():
+                async for part in self._stream:
+                    yield part
+
+        async def aclose(self) -> None:
+            await self._stream.aclose()
+
+    class Transport(library.AsyncBaseTransport):  # type: ignore[name-defined,misc]
+        """Sends requests by connections of the pool."""
+
+        async def handle_async_request(self, request: Any) -> Any:
+            url = request.url
+            place = core.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+            sent = core.Request(
+                request.method,
+                place,
+                headers=request.headers.raw,
+                content=request.stream,
+                extensions=request.extensions,
+            )
+            with as_its_own():
+                answer = await pool.handle_async_request(sent)
+            return library.Response(
+                answer.status,
+                headers=answer.headers,
+                stream=Stream(answer.stream),
+                extensions=answer.extensions,
+            )
+
+        async def aclose(self) -> None:
+            await pool.aclose()
+
+    return Transport()
 
 
 class _Backend:
@@ -109,12 +177,7 @@ class _Stream:
     ) -> _Stream:
         try:
             with anyio.fail_after(timeout):
-                stream = await TLSStream.wrap(
-                    self._stream,
-                    hostname=server_hostname,
-                    ssl_context=ssl_context,
-                    standard_compatible=False,
-                )
+                stream = await start_tls(self._stream, ssl_context, server_hostname)
         except TimeoutError:
             await self.aclose()
             raise self._core.ConnectTimeout("the TLS handshake took too long") from None
@@ -134,5 +197,5 @@ class _Stream:
             case "socket":
                 return self._stream.extra(SocketAttribute.raw_socket, None)
             case "is_readable":
-                return has_input(self._stream)
+                return isinstance(self._stream, TcpStream) and not self._stream.is_alive()
         return None

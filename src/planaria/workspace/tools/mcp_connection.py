@@ -16,7 +16,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from planaria.network.proxy_settings import ENVIRONMENT
-from planaria.workspace.tools.http_transport import ANYWHERE, use_policy
+from planaria.workspace.tools.http_transport import ANYWHERE, policy_transport
 
 __all__ = ["HttpTarget", "ProcessTarget", "TooLarge", "http_transport"]
 
@@ -120,7 +120,7 @@ def _client(
 
     transport = None
     if target.proxy is None:
-        transport = use_policy(httpx2.AsyncHTTPTransport(), httpcore2, ANYWHERE)
+        transport = policy_transport(httpx2, httpcore2, ANYWHERE, httpx2.create_ssl_context())
     return httpx2.AsyncClient(
         headers={**(headers or {}), "Accept-Encoding": "identity", **target.headers},
         timeout=timeout,

@@ -354,6 +354,8 @@ class _Connection:
         self._end = end
         self._greeted = self._verified = False
         self._reply = bytearray()
+        #: Of the server, in DER form, if the host knew it at the handshake.
+        self._certificate = b""
 
     def do_handshake(self) -> None:
         if not self._greeted:
@@ -366,8 +368,10 @@ class _Connection:
         self._await_reply(head)
         size = int.from_bytes(self._reply[head - 2 : head])
         self._await_reply(head + size)
+        details = bytes(self._reply[head:])
         if not self._reply[head - 3]:
-            raise _not_verified(self._reply[head:].decode("utf-8", "replace"))
+            raise _not_verified(details.decode("utf-8", "replace"))
+        self._certificate = details
         self._verified = True
 
     def _await_reply(self, size: int) -> None:
@@ -411,7 +415,7 @@ class _Connection:
         if not self._verified:
             raise ValueError("handshake not done yet")
         if der:
-            return b""
+            return self._certificate
         name = self.server_hostname or ""
         return {"subject": ((("commonName", name),),), "subjectAltName": (("DNS", name),)}
 
