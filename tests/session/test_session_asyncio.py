@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 import time
 from collections.abc import Callable
@@ -64,6 +65,36 @@ def test_tasks_across_executions(new_session: Callable[..., Any]) -> None:
     assert session.execute("1 + 1").value == 2
     assert session.execute("await task").value == 2
     assert session.execute("log").value == [1]
+
+
+@pytest.mark.parametrize("step", [-3600.0, 3600.0])
+def test_waits_do_not_follow_the_date(
+    new_session: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, step: float
+) -> None:
+    """Sleeps, timeouts and answers come in their time while the date of the host is set back or ahead."""
+    dates = itertools.count(time.time(), step)
+    monkeypatch.setattr(time, "time", lambda: next(dates))
+    monkeypatch.setattr(time, "time_ns", lambda: int(next(dates) * 1e9))
+
+    async def slow(x: int) -> int:
+        await asyncio.sleep(0.01)
+        return x
+
+    session = new_session(callbacks=[slow], execution_timeout_ms=20_000)
+    session.execute("import asyncio, time, queue, threading\ndates = {time.time()}")
+    session.execute("task = asyncio.create_task(asyncio.sleep(0.05, 1))\nawait asyncio.sleep(0)")
+    [copy] = session.fork(1)
+    restored = type(session).from_snapshot(bytes(session.snapshot_state()), callbacks=[slow])
+    for other in (session, copy, restored):
+        assert other.execute("await task, await slow(2)").value == (1, 2)
+        other.execute("await asyncio.sleep(0.01)\ntime.sleep(0.01)\nthreading.Event().wait(0.01)")
+        assert other.run("await asyncio.wait_for(asyncio.sleep(60), 0.01)").error.type == "TimeoutError"
+        assert other.run("queue.Queue().get(timeout=0.01)").error.type == "Empty"
+        assert other.execute("dates.add(time.time())\nlen(dates)").value == 2
+        began = time.monotonic()
+        assert isinstance(other.run("while True: time.sleep(0.01)", timeout=0.1).error, planaria.TimeoutError)
+        assert time.monotonic() - began >= 0.1
+        other.close()
 
 
 def test_waiting_for_ever(session: Any) -> None:
