@@ -99,7 +99,9 @@ def test_figures(session: Any) -> None:
     boxes = session.execute("plt.plot([1])\nplt.title('\u4e2d \uac00 \u3042');", timeout=300)
     assert boxes.stderr.count("missing from font") == 3
     assert boxes.stderr.count("fonts-noto-cjk") == 1
-    assert "fonts-noto-cjk" not in session.execute("plt.plot([1])\nplt.title('\U0001f600');", timeout=300).stderr
+    assert (
+        "fonts-noto-cjk" not in session.execute("plt.plot([1])\nplt.title('\U0001f600');", timeout=300).stderr
+    )
 
 
 _MAKE_FONT = """

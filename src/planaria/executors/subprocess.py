@@ -43,7 +43,6 @@ INHERITED: Final = (
 )
 
 
-
 @dataclass(frozen=True, kw_only=True)
 class SubprocessConfig:
     """How a `SubprocessExecutor` is set up. Times in seconds, sizes in bytes; None means no limit.
