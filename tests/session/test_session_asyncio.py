@@ -7,6 +7,7 @@ import itertools
 import threading
 import time
 from collections.abc import Callable
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -122,36 +123,62 @@ def test_given_up_calls_are_cancelled(new_session: Callable[..., Any]) -> None:
     """When the code gives up a call, the host's coroutine is cancelled and the session waits for it no
     more.
     """
+    begun: set[str] = set()
     ended: list[str] = []
 
     async def slow(name: str) -> None:
+        begun.add(name)
         try:
             await asyncio.sleep(600)
         except asyncio.CancelledError:
             ended.append(name)
             raise
 
+    async def runs(name: str) -> None:
+        while name not in begun:
+            await asyncio.sleep(0.001)
+
     async def quick() -> int:
         await asyncio.sleep(0.05)
         return 1
 
-    session = new_session(callbacks=[slow, quick])
-    source = (
-        "import asyncio\ntry:\n    await asyncio.wait_for(slow('first'), 0.05)\nexcept TimeoutError: pass\n"
-        "task = asyncio.create_task(slow('second'))\nawait quick()\ntask.cancel()\nawait quick()\n"
-        "try:\n    async with asyncio.timeout(0.05): await slow('third')\nexcept TimeoutError: pass"
-    )
+    session = new_session(callbacks=[slow, runs, quick])
+    source = dedent("""
+        import asyncio
+
+        async def end(timeout, name):
+            await runs(name)
+            timeout.reschedule(0)
+
+        task = asyncio.create_task(slow("first"))
+        await runs("first")
+        try:
+            await asyncio.wait_for(task, 0.01)
+        except TimeoutError:
+            pass
+        task = asyncio.create_task(slow("second"))
+        await runs("second")
+        task.cancel()
+        await quick()
+        try:
+            async with asyncio.timeout(None) as timeout:
+                task = asyncio.create_task(end(timeout, "third"))
+                await slow("third")
+        except TimeoutError:
+            pass
+    """)
     result = session.execute(source)
-    assert result.callback_invocations == 5
+    assert result.callback_invocations == 7
     session.execute("await quick()")  # the loop of the callbacks has had its turn
     assert ended == ["first", "second", "third"]
     assert not session._engine.pending
 
     async def main() -> None:
-        async with planaria.AsyncSession(callbacks=[slow, quick]) as s:
+        async with planaria.AsyncSession(callbacks=[slow, runs, quick]) as s:
             await s.execute(source)
             await asyncio.sleep(0)
 
+    begun.clear()
     ended.clear()
     asyncio.run(main())
     assert ended == ["first", "second", "third"]

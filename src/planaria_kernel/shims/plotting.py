@@ -77,7 +77,7 @@ class _SessionFonts:
             missing = set(_SCRIPTS)
             paths = self._module.findSystemFonts(list(map(os.path.expanduser, _FONTS)))
             for path in sorted(paths, key=lambda path: ("Regular" not in path, path)):
-                with contextlib.suppress(OSError, RuntimeError):  # what is no font, or cannot be scaled
+                with contextlib.suppress(OSError, RuntimeError):  # damaged, or of fixed sizes
                     self._module.fontManager.addfont(path)
                     font = self._module.get_font(path)
                     drawn = {character for character in missing if font.get_char_index(ord(character))}
