@@ -167,7 +167,7 @@ def test_code_that_destroys_the_kernel(session: Any) -> None:
 
 
 def test_forged_outputs(session: Any) -> None:
-    """An output that cannot be read is shown as one that says so; with names that are no texts it is a crash."""
+    """An output that cannot be read is shown as one that says so; with names other than texts it is a crash."""
     session.execute(
         "import _host\nfrom planaria_kernel.protocol import encode\n"
         "def show(data): _host.call(b'D' + encode(('display', data, {})))\n"
