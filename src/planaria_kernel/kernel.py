@@ -129,7 +129,7 @@ class Kernel:
         """Do one command and report. Never raises."""
         try:
             self._enter()
-        except BaseException as error:
+        except Exception as error:
             # Not even a report could be made: code has damaged what the kernel needs.
             restored = self._restore()
             if not restored:

@@ -351,3 +351,38 @@ def test_scikit_learn(session: Any) -> None:
         """)
     ).value
     assert kinds == ["int64"] * 5
+
+
+def test_what_scikit_learn_has_learned(session: Any) -> None:
+    """What estimators have learned and functions return are the integers of a desktop."""
+    session.execute(
+        dedent("""
+        import numpy as np
+        from scipy import ndimage
+        from sklearn import cluster, metrics
+        from sklearn.datasets import make_moons
+        from sklearn.model_selection import GridSearchCV
+        from sklearn.neighbors import BallTree
+        from sklearn.tree import DecisionTreeClassifier
+        X, y = make_moons(40, random_state=0)
+        grid = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 2]}).fit(X, y)
+        found = {"moons": y, "counts": metrics.precision_recall_fscore_support(y, y)[3]}
+        found["confusion"] = metrics.multilabel_confusion_matrix(y, y)
+        found["tree"] = BallTree(X).two_point_correlation(X, [1.0])
+        found["indices"] = ndimage.value_indices(np.array([1, 0]))[1][0]
+        found["best"], found["classes"] = grid.best_index_, grid.best_estimator_.n_classes_
+        shift = cluster.MeanShift().fit(X)
+        found["shift"] = shift.predict(X)
+        for fitted in (
+            shift, cluster.AffinityPropagation(random_state=0).fit(X), cluster.AgglomerativeClustering().fit(X),
+            cluster.OPTICS(max_eps=1).fit(X), cluster.FeatureAgglomeration().fit(X), cluster.DBSCAN(eps=0.3).fit(X),
+        ):
+            for name, value in vars(fitted).items():
+                if getattr(value, "dtype", None) in (np.intp, np.int32):
+                    found[f"{type(fitted).__name__}.{name}"] = value
+            found[f"{type(fitted).__name__}.labels_"] = fitted.labels_
+        """)
+    )
+    kinds = session.execute("{name: value.dtype.name for name, value in found.items()}").value
+    assert set(kinds.values()) == {"int64"}, kinds
+    assert session.execute("cluster.FeatureAgglomeration().fit(X).transform(X).shape").value == (40, 2)

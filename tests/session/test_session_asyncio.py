@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 import time
 from collections.abc import Callable
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -66,6 +68,36 @@ def test_tasks_across_executions(new_session: Callable[..., Any]) -> None:
     assert session.execute("log").value == [1]
 
 
+@pytest.mark.parametrize("step", [-3600.0, 3600.0])
+def test_waits_do_not_follow_the_date(
+    new_session: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, step: float
+) -> None:
+    """Sleeps, timeouts and answers come in their time while the date of the host is set back or ahead."""
+    dates = itertools.count(time.time(), step)
+    monkeypatch.setattr(time, "time", lambda: next(dates))
+    monkeypatch.setattr(time, "time_ns", lambda: int(next(dates) * 1e9))
+
+    async def slow(x: int) -> int:
+        await asyncio.sleep(0.01)
+        return x
+
+    session = new_session(callbacks=[slow], execution_timeout_ms=20_000)
+    session.execute("import asyncio, time, queue, threading\ndates = {time.time()}")
+    session.execute("task = asyncio.create_task(asyncio.sleep(0.05, 1))\nawait asyncio.sleep(0)")
+    [copy] = session.fork(1)
+    restored = type(session).from_snapshot(bytes(session.snapshot_state()), callbacks=[slow])
+    for other in (session, copy, restored):
+        assert other.execute("await task, await slow(2)").value == (1, 2)
+        other.execute("await asyncio.sleep(0.01)\ntime.sleep(0.01)\nthreading.Event().wait(0.01)")
+        assert other.run("await asyncio.wait_for(asyncio.sleep(60), 0.01)").error.type == "TimeoutError"
+        assert other.run("queue.Queue().get(timeout=0.01)").error.type == "Empty"
+        assert other.execute("dates.add(time.time())\nlen(dates)").value == 2
+        began = time.monotonic()
+        assert isinstance(other.run("while True: time.sleep(0.01)", timeout=0.1).error, planaria.TimeoutError)
+        assert time.monotonic() - began >= 0.1
+        other.close()
+
+
 def test_waiting_for_ever(session: Any) -> None:
     """Code that waits for what cannot come gets an error that says so."""
     error = session.run("import asyncio\nawait asyncio.Event().wait()").error
@@ -91,36 +123,62 @@ def test_given_up_calls_are_cancelled(new_session: Callable[..., Any]) -> None:
     """When the code gives up a call, the host's coroutine is cancelled and the session waits for it no
     more.
     """
+    begun: set[str] = set()
     ended: list[str] = []
 
     async def slow(name: str) -> None:
+        begun.add(name)
         try:
             await asyncio.sleep(600)
         except asyncio.CancelledError:
             ended.append(name)
             raise
 
+    async def runs(name: str) -> None:
+        while name not in begun:
+            await asyncio.sleep(0.001)
+
     async def quick() -> int:
         await asyncio.sleep(0.05)
         return 1
 
-    session = new_session(callbacks=[slow, quick])
-    source = (
-        "import asyncio\ntry:\n    await asyncio.wait_for(slow('first'), 0.05)\nexcept TimeoutError: pass\n"
-        "task = asyncio.create_task(slow('second'))\nawait quick()\ntask.cancel()\nawait quick()\n"
-        "try:\n    async with asyncio.timeout(0.05): await slow('third')\nexcept TimeoutError: pass"
-    )
+    session = new_session(callbacks=[slow, runs, quick])
+    source = dedent("""
+        import asyncio
+
+        async def end(timeout, name):
+            await runs(name)
+            timeout.reschedule(0)
+
+        task = asyncio.create_task(slow("first"))
+        await runs("first")
+        try:
+            await asyncio.wait_for(task, 0.01)
+        except TimeoutError:
+            pass
+        task = asyncio.create_task(slow("second"))
+        await runs("second")
+        task.cancel()
+        await quick()
+        try:
+            async with asyncio.timeout(None) as timeout:
+                task = asyncio.create_task(end(timeout, "third"))
+                await slow("third")
+        except TimeoutError:
+            pass
+    """)
     result = session.execute(source)
-    assert result.callback_invocations == 5
+    assert result.callback_invocations == 7
     session.execute("await quick()")  # the loop of the callbacks has had its turn
     assert ended == ["first", "second", "third"]
     assert not session._engine.pending
 
     async def main() -> None:
-        async with planaria.AsyncSession(callbacks=[slow, quick]) as s:
+        async with planaria.AsyncSession(callbacks=[slow, runs, quick]) as s:
             await s.execute(source)
             await asyncio.sleep(0)
 
+    begun.clear()
     ended.clear()
     asyncio.run(main())
     assert ended == ["first", "second", "third"]

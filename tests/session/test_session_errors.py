@@ -166,6 +166,22 @@ def test_code_that_destroys_the_kernel(session: Any) -> None:
     assert session.execute("kept").value == 1
 
 
+def test_forged_outputs(session: Any) -> None:
+    """An output that cannot be read is shown as one that says so; with names other than texts it is a crash."""
+    session.execute(
+        "import _host\nfrom planaria_kernel.protocol import encode\n"
+        "def show(data): _host.call(b'D' + encode(('display', data, {})))\n"
+        "import datetime\nfar = encode(datetime.date(2024, 1, 1)).replace(encode(2024), encode(99999))\nkept = 1"
+    )
+    result = session.execute(
+        "_host.call(b'D' + encode(('display', {'text/plain': '#'}, {})).replace(encode('#'), far))\n5"
+    )
+    assert result.value == 5
+    assert "cannot be shown" in result.outputs[0].data["text/plain"]
+    assert isinstance(session.run("show({1: 'x'})").error, planaria.CrashError)
+    assert session.execute("show({'text/plain': 1})\nkept").value == 1
+
+
 def test_forged_reports(session: Any) -> None:
     """A report that the guest made up itself gives a result or an error of ours, never a broken session."""
     session.execute(

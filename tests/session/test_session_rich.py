@@ -98,8 +98,43 @@ def test_figures(session: Any) -> None:
     # Characters that no font has: one word on how to get one, after matplotlib's own.
     boxes = session.execute("plt.plot([1])\nplt.title('\u4e2d \uac00 \u3042');", timeout=300)
     assert boxes.stderr.count("missing from font") == 3
-    assert boxes.stderr.count("addfont(path)") == 1
-    assert "addfont" not in session.execute("plt.plot([1])\nplt.title('\U0001f600');", timeout=300).stderr
+    assert boxes.stderr.count("fonts-noto-cjk") == 1
+    assert (
+        "fonts-noto-cjk" not in session.execute("plt.plot([1])\nplt.title('\U0001f600');", timeout=300).stderr
+    )
+
+
+_MAKE_FONT = """
+import matplotlib, os
+from fontTools.ttLib import TTFont
+
+def make_font(path, name, characters):
+    font = TTFont(os.path.join(matplotlib.get_data_path(), "fonts/ttf/DejaVuSans.ttf"))
+    for table in font["cmap"].tables:
+        table.cmap = {ord(character): "H" for character in characters}
+    for record in font["name"].names:
+        record.string = name
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    font.save(path)
+"""
+
+
+@pytest.mark.full
+def test_fonts_of_the_session(session: Any) -> None:
+    """Chinese, Japanese and Korean characters are drawn with a font in the session's directories of fonts."""
+    session.execute(f"{_MAKE_FONT}import matplotlib.pyplot as plt", timeout=300)
+    draw = "plt.plot([1])\nplt.title('a \u4e2d \uac00');"
+    boxes = session.execute(draw, timeout=300)
+    session.execute("make_font('/usr/share/fonts/cjk/Han.ttf', 'Han', '\u4e2d')", timeout=300)
+    half = session.execute(draw, timeout=300)
+    assert half.stderr.count("missing from font") == 1
+    session.execute("make_font(os.path.expanduser('~/.local/share/fonts/Hangul.ttf'), 'Hangul', '\uac00')")
+    session.files.write_text("/home/user/.local/share/fonts/broken.ttf", "no font")
+    whole = session.execute(draw, timeout=300)
+    assert whole.stderr == ""
+    named = session.execute("plt.plot([1])\nplt.title('\uac00', family='Hangul');", timeout=300)
+    assert named.stderr == ""
+    assert len({result.outputs[0].data["image/png"] for result in (boxes, half, whole)}) == 3
 
 
 def test_text_of_results(session: Any) -> None:

@@ -16,7 +16,7 @@ from planaria.errors import RuntimeSetupError
 from planaria.executors import container_engine
 from planaria.executors.executor import Installed, Packages, ProxyPlace, Uninstalled, WorkspaceOptions
 from planaria.executors.pipe import Pipe
-from planaria.executors.process import Process, ProcessExecutor, check_strings
+from planaria.executors.process import PROGRAM, Process, ProcessExecutor, check_strings
 from planaria.limits import NOT_GIVEN, NotGiven
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ _WORK: Final = "/work"
 #: Where the directory of a session's proxy is in the container, and the port at which it is reached there.
 _PROXY: Final = "/run/planaria"
 _PROXY_PORT: Final = 3128
-_PROGRAM: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from planaria_kernel.process.main import main; main()"
-)
 #: A figure of the engine's is asked for again after so many seconds.
 _FRESH: Final = 0.2
 #: Seconds in which the engine reports how a container ended.
@@ -196,7 +193,7 @@ class ContainerExecutor(ProcessExecutor):
             limits["pids_limit"] = config.pids_limit
         return {
             "image": self._image,
-            "command": ["python3", "-I", "-c", _PROGRAM, container_engine.GUEST, "0", "1", "0"],
+            "command": ["python3", "-I", "-c", PROGRAM, container_engine.GUEST, "0", "1", "0"],
             "entrypoint": [],
             "stdin_open": True,
             "user": config.user,

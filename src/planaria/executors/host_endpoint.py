@@ -154,8 +154,16 @@ class HostEndpoint:
             self._report = request[1:]
             return _EMPTY
         if kind == Request.DISPLAY:
-            match self.decode(request[1:]):
-                case (str(form), dict(data), dict(metadata)):
+            unreadable: list[str] = []
+            try:
+                output = self.decode(request[1:], unreadable)
+            except DecodeLimitError as error:
+                unreadable, output = [str(error)], ("display", {}, {})
+            match output:
+                case (str(form), dict(data), dict(metadata)) if all(isinstance(key, str) for key in data):
+                    if unreadable:
+                        form, metadata = "display", {}
+                        data = {"text/plain": f"this output cannot be shown: {unreadable[0]}"}
                     self._host.display(form, data, metadata)
                     return _EMPTY
         elif kind == Request.CALL:

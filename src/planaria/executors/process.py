@@ -19,7 +19,13 @@ from planaria.fork import in_forked_child
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria_kernel.protocol import decode, encode
 
-__all__ = ["Process", "ProcessExecutor", "check_strings"]
+__all__ = ["PROGRAM", "Process", "ProcessExecutor", "check_strings"]
+
+#: Starts a kernel, with the directory that it is found in as the first argument.
+PROGRAM: Final = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from planaria_kernel import own_builtins; "
+    "own_builtins.install(); from planaria_kernel.process.main import main; main()"
+)
 
 #: How often what only answers when asked (`Guard.interrupted`, a clock) is asked, in seconds.
 _TICK: Final = 0.05

@@ -16,7 +16,7 @@ from planaria.errors import RuntimeSetupError
 from planaria.executors.executor import Installed, Packages, ProxyPlace, Uninstalled, WorkspaceOptions
 from planaria.executors.messages import Query
 from planaria.executors.pipe import Pipe
-from planaria.executors.process import Process, ProcessExecutor, check_strings
+from planaria.executors.process import PROGRAM, Process, ProcessExecutor, check_strings
 from planaria.executors.virtualenv import Environment, guest_directory, prepare
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.process_groups import kill_group
@@ -40,10 +40,6 @@ INHERITED: Final = (
     "LC_TIME",
     "TZ",
     "TMPDIR",
-)
-
-_PROGRAM: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from planaria_kernel.process.main import main; main()"
 )
 
 
@@ -224,7 +220,7 @@ class ChildProcess(Process):
         lifeline, self._lifeline = os.pipe()
         sources, sinks = zip(os.pipe(), os.pipe(), strict=True)
         given = (theirs.fileno(), lifeline)
-        command = [python, "-I", "-c", _PROGRAM, guest_directory(), given[0], given[0], given[1]]
+        command = [python, "-I", "-c", PROGRAM, guest_directory(), given[0], given[0], given[1]]
         self._owner = os.getpid()
         self._started = time.monotonic()
         try:

@@ -45,7 +45,7 @@ _WARMING: Final = (
 _BOOT: Final = """\
 import sys
 sys.path[:] = ["", {library!r}, {path!r}]
-from planaria_kernel.sandbox import own_builtins
+from planaria_kernel import own_builtins
 own_builtins.install()
 from planaria_kernel.sandbox import library
 library.move({archive!r}, {library!r})

@@ -60,6 +60,7 @@ def main() -> None:
     os.register_at_fork(before=streams.settle, after_in_child=lambda: _leave(channel))
     kernel.add_command("leave_path", _leave_path)
     pickling.connect(kernel)
+    kernel.keep_interpreter()
     if lifeline:
         die_with_host(lifeline)
     bound(settings["resources"])

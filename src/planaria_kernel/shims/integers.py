@@ -38,6 +38,7 @@ _MODULES: Final = (
     "numpy.lib._histograms_impl",
     "numpy.ma.core",
 )
+_TREE: Final = "BinaryTree64.query BinaryTree64.query_radius BinaryTree64.two_point_correlation"
 #: What other packages return as indices: functions as "name", methods as "class.name".
 _INDICES: Final = {
     "pandas.core.algorithms": "factorize",
@@ -59,14 +60,16 @@ _INDICES: Final = {
     """,
     "scipy.spatial._kdtree": "KDTree.count_neighbors KDTree.query KDTree.query_ball_point",
     "scipy.stats._binned_statistic": "binned_statistic binned_statistic_2d binned_statistic_dd",
+    "scipy.ndimage._measurements": "value_indices",
     "sklearn.base": "ClusterMixin.fit_predict",
+    "sklearn.cluster._affinity_propagation": "AffinityPropagation.predict",
+    "sklearn.cluster._mean_shift": "MeanShift.predict",
     "sklearn.ensemble._forest": "BaseForest.apply",
     "sklearn.feature_selection._base": "SelectorMixin.get_support",
-    "sklearn.metrics.pairwise": "pairwise_distances_argmin pairwise_distances_argmin_min",
     "sklearn.mixture._base": "BaseMixture.fit_predict BaseMixture.predict",
-    "sklearn.neighbors._ball_tree": "BinaryTree64.query BinaryTree64.query_radius",
+    "sklearn.neighbors._ball_tree": _TREE,
     "sklearn.neighbors._base": "KNeighborsMixin.kneighbors RadiusNeighborsMixin.radius_neighbors",
-    "sklearn.neighbors._kd_tree": "BinaryTree64.query BinaryTree64.query_radius",
+    "sklearn.neighbors._kd_tree": _TREE,
     "sklearn.preprocessing._label": "LabelEncoder.fit_transform LabelEncoder.transform",
     "sklearn.tree._classes": "BaseDecisionTree.apply",
     "sklearn.utils._random": "sample_without_replacement",
@@ -91,14 +94,6 @@ _CALLING: Final = frozenset(
         "pandas.core.groupby.ops",
     )
 )
-#: Classes whose method `fit` sets an attribute `labels_` of indices.
-_CLUSTERINGS: Final = {
-    "sklearn.cluster._agglomerative": "AgglomerativeClustering",
-    "sklearn.cluster._dbscan": "DBSCAN",
-    "sklearn.cluster._hdbscan.hdbscan": "HDBSCAN",
-    "sklearn.cluster._mean_shift": "MeanShift",
-    "sklearn.cluster._optics": "OPTICS",
-}
 
 
 def install() -> None:
@@ -116,8 +111,9 @@ def install() -> None:
             changes[name] = [_narrow_arguments]
     for name, functions in _INDICES.items():
         changes.setdefault(name, []).append(partial(_widen_package, functions.split()))
-    for name, class_ in _CLUSTERINGS.items():
-        changes.setdefault(name, []).append(partial(_widen_labels, class_))
+    changes.setdefault("sklearn.base", []).append(partial(_widen_decorated, "_fit_context", _widening_fit))
+    validating = partial(_widen_decorated, "validate_params", _widening)
+    changes["sklearn.utils._param_validation"] = [validating]
     for name, prefix in _PANDAS_MODULES.items():
         changes.setdefault(name, []).append(partial(_widen_classes, prefix))
     for name, steps in changes.items():
@@ -372,16 +368,35 @@ def _fill_long(module: Any) -> None:
     module.np.__dict__.update(numpy.__dict__, empty=empty)
 
 
-def _widen_labels(name: str, module: Any) -> None:
-    class_ = getattr(module, name)
-    fit = class_.fit
+def _widen_decorated(name: str, change: Callable[[Any], Any], module: Any) -> None:
+    """Apply `change` to all that scikit-learn decorates by its function `name`: its public functions, or the
+    methods `fit` of its estimators.
+    """
+    make = getattr(module, name)
+
+    def widening(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
+        decorate = make(*args, **kwargs)
+        return lambda function: change(decorate(function))
+
+    setattr(module, name, update_wrapper(widening, make))
+
+
+def _widening_fit(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A method `fit`, or one like it, with what it has learned as int64."""
 
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        fitted = fit(self, *args, **kwargs)
-        fitted.labels_ = _widened(fitted.labels_)
-        return fitted
+        result = fit(self, *args, **kwargs)
+        learned = vars(self)
+        learned.update(
+            {
+                name: _widened(value)
+                for name, value in learned.items()
+                if name.endswith("_") and not name.startswith("_")
+            }
+        )
+        return result
 
-    class_.fit = update_wrapper(wrapper, fit)
+    return update_wrapper(wrapper, fit)
 
 
 # -- legacy random numbers ---------------------------------------------------------------------------
