@@ -208,6 +208,8 @@ def prepare(shell: Interpreter, asked: BashInvocation) -> None:
         turn(shell, option, on)
     for name, on in asked.shopts:
         shell.shopts.add(name) if on else shell.shopts.discard(name)
+    if asked.command is not None:
+        shell.variables.set("BASH_EXECUTION_STRING", asked.command)
     shell.reads_input = asked.read_stdin
 
 

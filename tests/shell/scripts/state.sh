@@ -138,3 +138,7 @@ BASH_XTRACEFD=1; set -x; echo a; exec 1>f; echo b; set +x; cat f >&2
 BASH_XTRACEFD=7 eval 'set -x; echo a' 7>f; set +x; cat f
 # ----
 caller 0; echo $?; caller 9999; echo $?; f() { caller 1; echo $?; caller -1; echo $?; caller 5; echo $?; caller 1 2; }; f
+# ----
+bash -c 'echo "$BASH_EXECUTION_STRING"; bash -c "echo \$BASH_EXECUTION_STRING" x; (echo ${#BASH_EXECUTION_STRING})'; echo 'echo ${BASH_EXECUTION_STRING-unset}' > s; bash s; echo 'echo ${BASH_EXECUTION_STRING-unset}' | bash
+# ----
+bash -xc 'echo a' ; bash -ac 'env | grep -c EXECUTION'; bash -ic 'echo $BASH_EXECUTION_STRING' 2>/dev/null
