@@ -125,14 +125,16 @@ def kernels_in_a_process(watch: Stopwatch, repeats: int) -> None:
     from jupyter_client.connect import write_connection_file
 
     from planaria import AsyncSession
-    from planaria.integrations.jupyter import Connection, JupyterKernel
+    from planaria.integrations.jupyter.channels import Channels
+    from planaria.integrations.jupyter.kernel import JupyterKernel
+    from planaria.integrations.jupyter.wire import Connection
 
     async def measure() -> None:
         with tempfile.TemporaryDirectory() as directory:
             kernels = []
             for number in range(_KERNELS):
                 file, _ = write_connection_file(os.path.join(directory, f"{number}.json"))
-                kernels.append(JupyterKernel(Connection.read(Path(file)), AsyncSession))
+                kernels.append(JupyterKernel(Channels(Connection.read(Path(file))), AsyncSession))
             serving = [asyncio.create_task(one.serve()) for one in kernels]
             for one in kernels:
                 await one.session.run("x = list(range(100)); import json; text = json.dumps(x)")
