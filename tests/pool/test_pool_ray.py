@@ -19,11 +19,24 @@ from planaria.pool import Pool, WorkerLost
 pytestmark = pytest.mark.slow
 
 
+def two_nodes(tries: int = 10) -> Cluster:
+    """A cluster; Ray gives a node half a minute to start, which on a busy computer may be too little."""
+    cluster = Cluster()
+    try:
+        for _ in range(2):
+            cluster.add_node(num_cpus=1)
+    except Exception as error:  # Ray raises no other type
+        cluster.shutdown()
+        if tries == 1 or "timed out during startup" not in str(error):
+            raise
+        return two_nodes(tries - 1)
+    return cluster
+
+
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     modules = {"PYTHONPATH": str(Path(__file__).parent)}
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    cluster.add_node(num_cpus=1)
+    cluster = two_nodes()
     ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": modules})
     store = f"file://{tmp_path_factory.mktemp('sessions')}"
     with Pool(store, "ray", callbacks="pool_callbacks:registry", workers=2) as pool:
