@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from planaria.workspace.tools.registry import ToolRegistry
 
-__all__ = ["Server", "serve"]
+__all__ = ["Server", "serve", "serve_http"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
             if address is None:
                 await mcp.run_stdio_async()
             else:
-                await _serve_http(mcp, *address)
+                await serve_http(mcp, *address)
         finally:
             with anyio.CancelScope(shield=True):
                 await sessions.close()
@@ -99,7 +99,7 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
             registry.close()
 
 
-async def _serve_http(mcp: MCPServer[Any], host: str, port: int) -> None:
+async def serve_http(mcp: MCPServer[Any], host: str, port: int) -> None:
     """Serve streamable HTTP at /mcp; port 0 is any that is free."""
     import uvicorn
 
