@@ -47,7 +47,7 @@ def run_kernel(server: Server, connection_file: Path) -> None:
         raise click.ClickException(f"{connection_file}: {error}") from None
 
     async def run() -> None:
-        # Before all else: a front end that finds nobody there tries again after a tenth of a second only.
+        # Before all else: a front end that cannot connect tries again after a tenth of a second only.
         channels = Channels(connection)
         from planaria.integrations.jupyter.kernel import JupyterKernel
         from planaria.session._async.session import AsyncSession
