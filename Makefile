@@ -97,16 +97,30 @@ SERVERS := test_server_schema.py test_server_e2b_javascript.py test_page_browser
 # The conformance suite and the Inspector of MCP's authors, by npm.
 MCP_SUITES := tests/integrations/mcp_suites
 
-integrations: $(INTEGRATIONS)/installed $(INTEGRATIONS)/mcp-suites/installed $(APART:%=integrations-%)
+# About 5 GB, four minutes to install and four to run on two processors. `make -k integrations` goes on after what fails.
+integrations: integrations-frameworks integrations-programs $(APART:%=integrations-%)
+
+.PHONY: integrations-frameworks integrations-programs integrations-tools
+integrations-frameworks: $(INTEGRATIONS)/installed
 	$(INTEGRATIONS)/bin/planaria setup --full
 	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
-	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py $(addprefix tests/server/,$(SERVERS)) \
-		tests/integrations/test_mcp_suites.py
 
-$(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt
+# Without a plugin that comes with one of the frameworks, and warns of settings it does not find.
+integrations-programs: $(INTEGRATIONS)/installed $(INTEGRATIONS)/mcp-suites/installed
+	$(INTEGRATIONS)/bin/planaria setup --full
+	$(INTEGRATIONS)/bin/python -m pytest -p no:asyncio $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py \
+		$(addprefix tests/server/,$(SERVERS)) tests/integrations/test_mcp_suites.py
+
+# Node runs the suites from npm, which bring the version of it that they need; a browser runs JupyterLab.
+integrations-tools:
+	@$(call install_tools,npm node=nodejs chromium)
+	@command -v npm >/dev/null && command -v node >/dev/null || { \
+		echo "make integrations: npm and node are needed (Debian packages: npm, nodejs)"; exit 1; }
+
+$(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt | integrations-tools
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e '.[server]' -r $(FRAMEWORKS)/requirements.txt
-	npm install --silent --no-save --prefix $(INTEGRATIONS) @e2b/code-interpreter@2.8.0 axe-core@4.14.1
+	npm install --no-save --no-audit --no-fund --loglevel=error --prefix $(INTEGRATIONS) @e2b/code-interpreter@2.8.0 axe-core@4.14.1
 	touch $@
 
 $(INTEGRATIONS)/mcp-suites/installed: $(MCP_SUITES)/package.json $(INTEGRATIONS)/installed
@@ -164,13 +178,18 @@ TOOLS := redis-server jq gawk bc dc zip unzip xz=xz-utils bzip2 zstd cpio tree r
 	curl wget postgres=postgresql mariadbd=mariadb-server-core
 
 tools:
-	@missing=""; for tool in $(TOOLS); do \
+	@$(call install_tools,$(TOOLS))
+
+# Programs, as "program=package": those that are missing are installed where that is allowed, or else told.
+define install_tools
+missing=""; for tool in $(1); do \
 		command -v $${tool%%=*} >/dev/null || missing="$$missing $${tool##*=}"; \
 	done; \
 	if [ -z "$$missing" ]; then :; \
 	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null; \
-	else echo "NOT INSTALLED, so what is compared with them is not tested (Debian packages):$$missing"; fi
+	else echo "NOT INSTALLED, so what needs them is not tested (Debian packages):$$missing"; fi
+endef
 
 # The peer needs Python 3.12 or newer and gets an environment of its own; without one there are no ratios.
 $(PEERS)/installed:

@@ -140,4 +140,4 @@ ROWS = [
 ]
 
 if __name__ == "__main__":
-    main(__file__, ROWS, __doc__ or "", "ipykernel")
+    main(__file__, ROWS, __doc__ or "")

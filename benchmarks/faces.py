@@ -1,8 +1,9 @@
 """What the faces cost beside a bare session: adapters of frameworks, the MCP server, the Jupyter kernel.
 
-With PEER_PYTHON=/path/to/python-with-ipykernel-and-jupyter_client in the environment there are ratios; see
-measure.py. An adapter's own cost is the time of a step through it less that of the same step in a bare
-session; the two take turns. Processor time is that of the client's process only where there is a server.
+With PEER_PYTHON=/path/to/python in the environment, which has ipykernel, jupyter_client and `pyeryx[serve]`,
+there are ratios; see measure.py. An adapter's own cost is the time of a step through it less that of the same
+step in a bare session; the two take turns. Processor time is that of the client's process only where there is
+a server.
 """
 
 from __future__ import annotations
@@ -75,22 +76,25 @@ def code_session() -> tuple[Step, Step]:
     return lambda: code.run("x = 1"), lambda: session.run("x = 1")
 
 
-def mcp_round_trip(watch: Stopwatch, repeats: int) -> None:
-    from mcp.client.client import Client
-    from mcp.client.stdio import StdioServerParameters
+def mcp_round_trip(*command: str) -> Task:
+    """A call of `run_python`, which MCP servers of both have, over standard input and output."""
 
-    command = [sys.executable, "-m", "planaria", "mcp"]
-    server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
+    def task(watch: Stopwatch, repeats: int) -> None:
+        from mcp.client.client import Client
+        from mcp.client.stdio import StdioServerParameters
 
-    async def measure() -> None:
-        async with Client(server) as client:
-            for _ in range(_WARM):
-                await client.call_tool("run_python", {"code": "1 + 1"})
-            for _ in range(repeats):
-                with watch:
-                    await client.call_tool("run_python", {"code": "1 + 1"})
+        async def measure() -> None:
+            server = StdioServerParameters(command=sys.executable, args=list(command), env=dict(os.environ))
+            async with Client(server) as client:
+                for _ in range(_WARM):
+                    await client.call_tool("run_python", {"code": "print(1 + 1)"})
+                for _ in range(repeats):
+                    with watch:
+                        await client.call_tool("run_python", {"code": "print(1 + 1)"})
 
-    asyncio.run(measure())
+        asyncio.run(measure())
+
+    return task
 
 
 @contextmanager
@@ -125,14 +129,16 @@ def kernels_in_a_process(watch: Stopwatch, repeats: int) -> None:
     from jupyter_client.connect import write_connection_file
 
     from planaria import AsyncSession
-    from planaria.integrations.jupyter import Connection, JupyterKernel
+    from planaria.integrations.jupyter.channels import Channels
+    from planaria.integrations.jupyter.kernel import JupyterKernel
+    from planaria.integrations.jupyter.wire import Connection
 
     async def measure() -> None:
         with tempfile.TemporaryDirectory() as directory:
             kernels = []
             for number in range(_KERNELS):
                 file, _ = write_connection_file(os.path.join(directory, f"{number}.json"))
-                kernels.append(JupyterKernel(Connection.read(Path(file)), AsyncSession))
+                kernels.append(JupyterKernel(Channels(Connection.read(Path(file))), AsyncSession))
             serving = [asyncio.create_task(one.serve()) for one in kernels]
             for one in kernels:
                 await one.session.run("x = list(range(100)); import json; text = json.dumps(x)")
@@ -158,7 +164,15 @@ ROWS = [
         most=1e-3,
         repeats=200,
     ),
-    Row("MCP: `run_python` over stdio, round trip", {"ours": mcp_round_trip}, most=5e-3, repeats=100),
+    Row(
+        "MCP: `run_python` over stdio, round trip",
+        {
+            "ours": mcp_round_trip("-m", "planaria", "mcp"),
+            "eryx serve": mcp_round_trip("-m", "eryx", "serve"),
+        },
+        most=5e-3,
+        repeats=100,
+    ),
     Row(
         "Jupyter: execution of `1 + 1`",
         {"ours": executing(kernel, "1 + 1"), "ipykernel": executing(jupyter, "1 + 1")},
@@ -181,4 +195,4 @@ ROWS = [
 ]
 
 if __name__ == "__main__":
-    main(__file__, ROWS, (__doc__ or "").splitlines()[0], "ipykernel")
+    main(__file__, ROWS, (__doc__ or "").splitlines()[0])

@@ -2,7 +2,7 @@
 
 A benchmark is a list of rows. Each row has a task for every engine that can do it; a task gets a
 `Stopwatch` and a number of repeats, and times only what the row is about. Engines run in separate
-processes, in both orders, and medians are compared. The peer (pyeryx, unless a benchmark has another) needs
+processes, in both orders, and medians are compared. The peer (pyeryx, unless a row has another) needs
 Python 3.12 or newer, so it runs in the interpreter that the environment variable PEER_PYTHON names; without
 it there is no peer.
 
@@ -180,6 +180,8 @@ def _measure(program: str, number: int, engine: str, repeats: int, into: _Outcom
     """`_work` in a process of its own."""
     command = [_interpreter(engine), program, "--work", engine, str(number), "--repeats", str(repeats)]
     environment = {**os.environ, "PLANARIA_BACKGROUND_COMPILE": "0"}
+    # What is installed has its bytecode, and programs that start are measured, too.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     run = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     samples, reason = json.loads(run.stdout.splitlines()[-1])
     into.samples += [(wall, cpu) for wall, cpu in samples]
@@ -196,8 +198,11 @@ def _cell(outcome: _Outcome | None, unit: Unit) -> str:
     return shown(outcome.wall, unit) + cpu
 
 
-def main(program: str, rows: Sequence[Row], description: str, peer_name: str = "pyeryx") -> None:
-    """Measure all rows and print them as a table in Markdown; a run of all is kept in `results.json`."""
+def main(program: str, rows: Sequence[Row], description: str) -> None:
+    """Measure all rows and print them as a table in Markdown; a run of all is kept in `results.json`.
+
+    A row has one peer at most; where rows have several, all are in the interpreter of PEER_PYTHON.
+    """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--repeats", type=int, help="samples of each row in each order")
     parser.add_argument("--only", metavar="TEXT", help="rows whose name contains this")
@@ -207,7 +212,9 @@ def main(program: str, rows: Sequence[Row], description: str, peer_name: str = "
         row = rows[int(given.work[1])]
         _work(row, given.work[0], given.repeats)
         return
-    engines = ["ours"] + ([peer_name] if os.environ.get("PEER_PYTHON") else [])
+    peer_name = (
+        " or ".join(dict.fromkeys(one for row in rows for one in row.tasks if one != "ours")) or "peer"
+    )
     around = circumstances()
     print(f"{around}.\n")
     print(f"| what | ours: wall (processor) | {peer_name} | ours/{peer_name} | target | |")
@@ -217,11 +224,13 @@ def main(program: str, rows: Sequence[Row], description: str, peer_name: str = "
     for number, row in enumerate(rows):
         if given.only and given.only not in row.name:
             continue
-        outcomes = {engine: _Outcome() for engine in engines if engine in row.tasks}
+        peer_of_row = next((engine for engine in row.tasks if engine != "ours"), peer_name)
+        engines = row.tasks if os.environ.get("PEER_PYTHON") else ["ours"]
+        outcomes = {engine: _Outcome() for engine in engines}
         for order in (list(outcomes), list(outcomes)[::-1]):
             for engine in order:
                 _measure(program, number, engine, given.repeats or row.repeats, outcomes[engine])
-        ours, peer = outcomes["ours"], outcomes.get(peer_name)
+        ours, peer = outcomes["ours"], outcomes.get(peer_of_row)
         best, other = ours.wall, peer.wall if peer else None
         measured[row.name] = {"unit": row.unit, "ours": best, "peer": other}
         ratio = f"{best / other:.3g}" if best is not None and other else ""
@@ -230,7 +239,7 @@ def main(program: str, rows: Sequence[Row], description: str, peer_name: str = "
             _cell(ours, row.unit),
             _cell(peer, row.unit),
             ratio,
-            row.target(peer_name),
+            row.target(peer_of_row),
             row.verdict(best, other),
         ]
         print(f"| {' | '.join(cells)} |", flush=True)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from mcp.client.client import Client
@@ -24,15 +25,15 @@ async def stdio_client(*options: str, mode: str = "auto", **arguments: Any) -> A
         yield client
 
 
-@contextlib.contextmanager
-def http_server(*options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def http_server(*options: str) -> AbstractContextManager[tuple[str, subprocess.Popen[str]]]:
     """A server at a free port: its URL, and its process."""
-    process = subprocess.Popen(
-        [*COMMAND, "--http", "--port", "0", *options],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return served([*COMMAND, "--http", "--port", "0", *options])
+
+
+@contextlib.contextmanager
+def served(command: list[str]) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """What a program serves, which says where as `planaria mcp` does: the URL, and its process."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
         line = process.stderr.readline()

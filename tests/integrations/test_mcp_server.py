@@ -246,6 +246,51 @@ def test_what_cannot_be_done_is_said(arguments: dict[str, Any], message: str) ->
         result = await client.call_tool("sessions", arguments)
         assert result.is_error
         assert message in text(result)
+        assert "Error executing" not in text(result)
+
+    with_client(main, named_sessions())
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("run_python", {}, "run_python needs the argument 'code'"),
+        ("run_python", {"code": 5}, "code must be a string, not 5"),
+        ("run_python", {"code": "1", "timeout": -1}, "timeout must be greater than 0, not -1"),
+        ("run_python", {"code": "1", "timeout": "soon"}, "timeout must be a number, not 'soon'"),
+        (
+            "run_python",
+            {"code": "1", "sesion": "a"},
+            "run_python has no argument 'sesion'; did you mean 'session'?",
+        ),
+        (
+            "run_bash",
+            {"zzz": "ls"},
+            "run_bash has no argument 'zzz'; there is 'command', 'session', 'stdin', 'timeout'",
+        ),
+        ("sessions", {"action": "undo", "count": 0}, "count must be at least 1, not 0"),
+        ("sessions", {"action": "undo", "count": 1.5}, "count must be a whole number, not 1.5"),
+        ("sessions", {"action": "fork", "names": "b"}, "names must be a list, not 'b'"),
+        ("sessions", {"action": "fork", "names": ["b", 2]}, "names[1] must be a string, not 2"),
+        (
+            "sessions",
+            {"action": "rewind", "label": []},
+            "label must be a string or a whole number, not []",
+        ),
+        (
+            "write_file",
+            {"path": 1, "content": "a", "encoding": "latin"},
+            "path must be a string, not 1; encoding must be 'utf-8' or 'base64', not 'latin'",
+        ),
+    ],
+)
+def test_wrong_arguments_are_named(tool: str, arguments: dict[str, Any], message: str) -> None:
+    """A call with wrong arguments is an error that says which argument is wrong and what it must be."""
+
+    async def main(client: Client) -> None:
+        result = await client.call_tool(tool, arguments)
+        assert result.is_error
+        assert text(result) == message
 
     with_client(main, named_sessions())
 

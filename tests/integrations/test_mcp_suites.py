@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
-from mcp_clients import COMMAND, http_server
+from mcp_clients import COMMAND, http_server, served
 
 #: Where `make integrations` installs what package.json lists.
 NODE = Path(__file__).parents[2] / ".venv-integrations" / "mcp-suites" / "node_modules"
@@ -23,20 +23,24 @@ pytestmark = [
     pytest.mark.skipif(not NODE.is_dir(), reason="`make integrations` has not installed the suites"),
 ]
 
-SUITES = [
-    ("conformance-next", ["--requirements", "2026-07-28"], "expected-failures-2026-07-28.yaml"),
-    ("conformance-next", ["--requirements", "2025-11-25"], "expected-failures-2025-11-25.yaml"),
-    (
-        "@modelcontextprotocol/conformance",
-        ["--spec-version", "2025-11-25"],
-        "expected-failures-2025-11-25.yaml",
-    ),
-]
+#: Packages, their options, and the revision of the protocol whose expected failures there are.
+SUITES = {
+    "2026-07-28": ("conformance-next", ["--requirements", "2026-07-28"], "2026-07-28"),
+    "2025-11-25": ("conformance-next", ["--requirements", "2025-11-25"], "2025-11-25"),
+    "0.1.16": ("@modelcontextprotocol/conformance", ["--spec-version", "2025-11-25"], "2025-11-25"),
+}
+FOLDER = Path(__file__).parent / "mcp_suites"
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with http_server() as (url, _):
+        yield url
+
+
+@pytest.fixture(scope="module")
+def fixtures_url() -> Iterator[str]:
+    with served([sys.executable, str(FOLDER / "fixtures.py")]) as (url, _):
         yield url
 
 
@@ -47,15 +51,24 @@ def node(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["node", *arguments], env=environment, capture_output=True, text=True, timeout=600)
 
 
-@pytest.mark.parametrize(
-    ("package", "options", "expected"), SUITES, ids=["2026-07-28", "2025-11-25", "0.1.16"]
-)
-def test_conformance(url: str, package: str, options: list[str], expected: str) -> None:
-    """All scenarios of a revision pass but those that are listed, and of those none passes."""
-    listed = str(Path(__file__).parent / "mcp_suites" / expected)
+def conforms(url: str, suite: str, listed: str) -> None:
+    package, options, revision = SUITES[suite]
     program = str(NODE / package / "dist" / "index.js")
-    done = node(program, "server", "--url", url, *options, "--expected-failures", listed)
+    failures = str(FOLDER / f"{listed}-{revision}.yaml")
+    done = node(program, "server", "--url", url, *options, "--expected-failures", failures)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_conformance(url: str, suite: str) -> None:
+    """All scenarios of a revision pass but those that are listed, and of those none passes."""
+    conforms(url, suite, "expected-failures")
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_conformance_with_fixtures(fixtures_url: str, suite: str) -> None:
+    """A server with the tools, resources and prompts that the suite calls passes all that is mandatory."""
+    conforms(fixtures_url, suite, "fixtures-failures")
 
 
 INSPECTOR = str(NODE / ".bin" / "mcp-inspector")

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("ray", reason="Ray is not installed: run `make integrations`")
 
 import ray
+from ray._private import services
+from ray._private.services import get_node
 from ray.cluster_utils import Cluster
 
 from planaria.pool import Pool, WorkerLost
@@ -19,11 +23,25 @@ from planaria.pool import Pool, WorkerLost
 pytestmark = pytest.mark.slow
 
 
+def patient_get_node(*arguments: Any) -> Any:
+    """Ray gives up on a node that is not there after half a minute; on a busy computer it takes longer."""
+    until = time.monotonic() + 600
+    while True:
+        try:
+            return get_node(*arguments)
+        except RuntimeError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
     modules = {"PYTHONPATH": str(Path(__file__).parent)}
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
-    cluster.add_node(num_cpus=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "get_node", patient_get_node)
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        cluster.add_node(num_cpus=1)
     ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": modules})
     store = f"file://{tmp_path_factory.mktemp('sessions')}"
     with Pool(store, "ray", callbacks="pool_callbacks:registry", workers=2) as pool:

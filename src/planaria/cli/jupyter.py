@@ -13,7 +13,6 @@ import click
 
 from planaria.cli.mcp import Server
 from planaria.limits import Limits
-from planaria.session._async.session import AsyncSession
 
 __all__ = ["install_kernel", "run_kernel"]
 
@@ -38,7 +37,7 @@ def install_kernel(
 def run_kernel(server: Server, connection_file: Path) -> None:
     """Run a kernel until a front end ends it."""
     try:
-        from planaria.integrations.jupyter.kernel import JupyterKernel
+        from planaria.integrations.jupyter.channels import Channels
         from planaria.integrations.jupyter.wire import Connection
     except ModuleNotFoundError as error:
         raise _missing(error) from None
@@ -46,23 +45,28 @@ def run_kernel(server: Server, connection_file: Path) -> None:
         connection = Connection.read(connection_file)
     except (OSError, ValueError) as error:
         raise click.ClickException(f"{connection_file}: {error}") from None
-    workspace, registry = server.workspace()
-    arguments: dict[str, Any] = {
-        **workspace,
-        "limits": server.options.limits(output=Limits().output),
-        "mounts": server.options.mounts,
-        "image": server.options.image,
-        "network": server.options.network(),
-    }
 
     async def run() -> None:
-        kernel = JupyterKernel(connection, lambda **own: AsyncSession(**arguments, **own))
+        # Before all else: a front end that cannot connect tries again after a tenth of a second only.
+        channels = Channels(connection)
+        from planaria.integrations.jupyter.kernel import JupyterKernel
+        from planaria.session._async.session import AsyncSession
+
+        arguments: dict[str, Any] = {
+            **workspace,
+            "limits": server.options.limits(output=Limits().output),
+            "mounts": server.options.mounts,
+            "image": server.options.image,
+            "network": server.options.network(),
+        }
+        kernel = JupyterKernel(channels, lambda **own: AsyncSession(**arguments, **own))
         loop = asyncio.get_running_loop()
         with contextlib.suppress(NotImplementedError, RuntimeError):
             loop.add_signal_handler(signal.SIGINT, kernel.interrupt)
             loop.add_signal_handler(signal.SIGTERM, kernel.stop)
         await kernel.serve()
 
+    workspace, registry = server.workspace()
     try:
         asyncio.run(run())
     finally:

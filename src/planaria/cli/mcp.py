@@ -12,7 +12,6 @@ import click
 from planaria.cli.listening import serve_at
 from planaria.cli.options import SessionOptions
 from planaria.limits import Limits
-from planaria.session._async.session import AsyncSession
 
 if TYPE_CHECKING:
     from planaria.workspace.tools.registry import ToolRegistry
@@ -55,6 +54,7 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
         raise click.ClickException(
             f"this needs the package {error.name}: pip install 'planaria[mcp]'"
         ) from None
+    from planaria.session._async.session import AsyncSession
     from planaria.stores.opening import open_store
 
     workspace, registry = server.workspace()

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -92,6 +93,7 @@ def environment() -> dict[str, str]:
     }
 
 
+@cache
 def environment_digest() -> str:
     """The same as a digest."""
     return hashlib.sha256("\n".join(environment().values()).encode()).hexdigest()

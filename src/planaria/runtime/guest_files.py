@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from importlib.resources import files as package_files
-from importlib.resources.abc import Traversable
 from typing import Final
 
 from planaria.files.hostblob import HostBlob
@@ -42,16 +42,20 @@ def guest_sources() -> dict[str, bytes]:
     """The modules of the packages that run in the guest, by their path, in a fixed order."""
     sources: dict[str, bytes] = {}
 
-    def take(directory: Traversable, prefix: str) -> None:
-        for item in sorted(directory.iterdir(), key=lambda item: item.name):
+    # Every process does this before its first session; with `pathlib` it takes twice as long.
+    def take(directory: str, prefix: str) -> None:
+        with os.scandir(directory) as found:
+            items = sorted(found, key=lambda item: item.name)
+        for item in items:
             if item.is_dir():
                 if item.name != "__pycache__":
-                    take(item, f"{prefix}{item.name}/")
+                    take(item.path, f"{prefix}{item.name}/")
             elif item.name.endswith(".py"):
-                sources[prefix + item.name] = item.read_bytes()
+                with open(item.path, "rb", buffering=0) as file:
+                    sources[prefix + item.name] = file.readall()
 
     for name in ("planaria_kernel", "planaria_shell"):
-        take(package_files(name), f"{name}/")
+        take(str(package_files(name)), f"{name}/")
     return sources
 
 

@@ -58,6 +58,7 @@ class _Finder:
             return None
         spec = find_spec(name)
         if spec is None or spec.loader is None:
+            _waiting[name] = change  # it may be installed later
             return None
         spec.loader = _Loader(spec.loader, change)  # type: ignore[assignment]
         return spec

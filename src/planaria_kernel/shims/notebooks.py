@@ -25,12 +25,17 @@ def _change_tqdm(module: Any) -> None:
     module.trange = module.tnrange = std.trange
 
 
+def _show_widgets(_module: Any) -> None:
+    if find_spec("ipywidgets") is not None:
+        sys.modules.setdefault(_WIDGETS, types.ModuleType(_WIDGETS))
+
+
 def announce_widgets() -> None:
     """A notebook's front end is there: have libraries that are imported from now on use widgets, if those are
     installed.
     """
-    if find_spec("ipywidgets") is not None:
-        sys.modules.setdefault(_WIDGETS, types.ModuleType(_WIDGETS))
+    # Only tqdm asks, and looking for a package that is not there takes longer than the rest of attaching.
+    when_imported("tqdm", _show_widgets)
 
 
 def install() -> None:

@@ -35,9 +35,15 @@ def test_changes_only_the_named_module(tmp_path: Path, monkeypatch: pytest.Monke
     assert shim_second.value == 2
 
 
-def test_missing_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A module that does not exist is still an ImportError."""
+def test_missing_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that does not exist is an ImportError, and is changed when it is there later."""
     monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
-    when_imported("no_such_module_at_all", print)
+    changed: list[Any] = []
+    when_imported("shim_third", changed.append)
     with pytest.raises(ImportError):
-        import no_such_module_at_all  # type: ignore[import-not-found] # noqa: F401
+        import shim_third  # type: ignore[import-not-found]
+    (tmp_path / "shim_third.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import shim_third
+
+    assert changed == [shim_third]

@@ -2,8 +2,3 @@
 
 It needs the extra `planaria[jupyter]`.
 """
-
-from planaria.integrations.jupyter.kernel import JupyterKernel
-from planaria.integrations.jupyter.wire import Connection
-
-__all__ = ["Connection", "JupyterKernel"]

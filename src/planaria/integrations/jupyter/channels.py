@@ -19,10 +19,13 @@ _log = logging.getLogger(__name__)
 
 
 class Channels:
-    """Binds the sockets that a connection file names, and sends and receives messages on them."""
+    """Binds the sockets that a connection file names, and sends and receives messages on them.
 
-    def __init__(self, connection: Connection, context: zmq.asyncio.Context | None = None) -> None:
-        self._context = context or zmq.asyncio.Context.instance()
+    Raises zmq.ZMQError when an address is taken.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        context = zmq.asyncio.Context.instance()
         self._wire = Wire(connection.key)
         self._sockets: dict[str, zmq.asyncio.Socket] = {}
         try:
@@ -33,7 +36,7 @@ class Channels:
                 ("iopub", zmq.XPUB),
                 ("hb", zmq.ROUTER),
             ):
-                socket = self._context.socket(kind)
+                socket = context.socket(kind)
                 self._sockets[channel] = socket
                 socket.linger = 1000
                 if kind == zmq.ROUTER and channel != "hb":

@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, Final
 
-import zmq.asyncio
-
 from planaria import __version__
 from planaria.errors import PlanariaError, Suspended
 from planaria.executors.messages import SecretPrompt
@@ -19,7 +17,7 @@ from planaria.integrations.jupyter.commands import Commands, Shown
 from planaria.integrations.jupyter.history import ExecutedCells
 from planaria.integrations.jupyter.outputs import Outputs
 from planaria.integrations.jupyter.tracebacks import error_content
-from planaria.integrations.jupyter.wire import PROTOCOL_VERSION, Connection, Message
+from planaria.integrations.jupyter.wire import PROTOCOL_VERSION, Message
 from planaria.session import kernel_queries
 from planaria.session._async.session import AsyncSession
 from planaria.session.result import Result
@@ -40,20 +38,11 @@ _BANNER: Final = (
 
 
 class JupyterKernel:
-    """Serves one session at the addresses of a connection file. Several may share an event loop.
+    """Serves one session on the sockets of a kernel. Several may share an event loop."""
 
-    Raises zmq.ZMQError when an address is taken.
-    """
-
-    def __init__(
-        self,
-        connection: Connection,
-        open_session: OpenSession,
-        *,
-        context: zmq.asyncio.Context | None = None,
-    ) -> None:
+    def __init__(self, channels: Channels, open_session: OpenSession) -> None:
         self._loop = asyncio.get_running_loop()
-        self._channels = Channels(connection, context)
+        self._channels = channels
         self._outputs = Outputs(self._channels, self._loop)
         self._commands = Commands(self._open(open_session), self._outputs)
         self._cells = ExecutedCells()

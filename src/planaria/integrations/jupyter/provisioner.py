@@ -7,11 +7,11 @@ import signal
 from collections.abc import Coroutine
 from typing import Any, Final, TypeVar
 
-import zmq.asyncio
 from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from traitlets import Float, Integer, List, Unicode
 
+from planaria.integrations.jupyter.channels import Channels
 from planaria.integrations.jupyter.kernel import JupyterKernel
 from planaria.integrations.jupyter.wire import Connection
 from planaria.limits import Limits
@@ -55,7 +55,7 @@ class SharedProvisioner(LocalProvisioner):  # type: ignore[misc,unused-ignore]
         return self.connection_info
 
     async def _begin(self, connection: Connection) -> tuple[JupyterKernel, asyncio.Future[None]]:
-        kernel = JupyterKernel(connection, self._open, context=zmq.asyncio.Context.instance())
+        kernel = JupyterKernel(Channels(connection), self._open)
         return kernel, asyncio.ensure_future(kernel.serve())
 
     def _open(self, **own: Any) -> AsyncSession:

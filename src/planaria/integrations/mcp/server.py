@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 
 from planaria import __version__
 from planaria.errors import PlanariaError, SessionError, SnapshotError, StorageError
+from planaria.integrations.mcp.arguments import ToolServer
 from planaria.integrations.mcp.decisions import answer_pending
 from planaria.integrations.mcp.outcome import Execution, tool_result
 from planaria.integrations.named_sessions import NamedSession, NamedSessions
@@ -110,9 +111,7 @@ def create_server(
         name: the server's name.
     """
 
-    server: MCPServer[Any] = MCPServer(
-        name, version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
-    )
+    server = ToolServer(name, version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING")
     calls = _Calls(sessions, timeout)
     runs = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=open_world)
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
