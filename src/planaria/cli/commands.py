@@ -153,11 +153,25 @@ def mcp(
 @commands.command(name="serve", short_help="Serve sessions over HTTP.")
 @service_options
 @click.option("--ui", "page", is_flag=True, help="Also serve a page to watch and steer the sessions, at /.")
-def serve_http(page: bool, **options: Any) -> None:
+@click.option(
+    "--pool",
+    "engine",
+    type=click.Choice(["processes", "ray"]),
+    help="Serve by several processes of this machine, or actors on a cluster of Ray, which share the store.",
+)
+@click.option("--workers", type=click.IntRange(1), help="How many of them; one a processor unless given.")
+def serve_http(page: bool, engine: str | None, workers: int | None, **options: Any) -> None:
     """Serve sessions over HTTP, until Ctrl-C.
 
     The interface is described at /v1/openapi.json.
     """
+    if engine is not None:
+        from planaria.cli.serve_pool import serve_pool
+
+        serve_pool(engine, workers, sys.argv[1:], options)
+        return
+    if workers is not None:
+        raise click.UsageError("--workers needs --pool")
     from planaria.cli.serve import Service, serve
 
     serve(Service.of(options, page=page))
