@@ -267,11 +267,32 @@ def jupyter_kernel(
     metavar="FILE",
     help="Take it from such a file instead of compiling it. It is native code: trust the file.",
 )
-def setup(full: bool, metered: bool, exported: Path | None, imported: Path | None) -> None:
+@click.option(
+    "--to", "target", metavar="STORE", help="Keep what is compiled in a store."
+)
+@click.option(
+    "--from",
+    "source",
+    metavar="STORE",
+    help="Take from a store what another computer of this kind has kept there. It is native code: trust the "
+    "store.",
+)
+@click.option("--image", "images", multiple=True, metavar="NAME", help="With --to and --from: an image, too.")
+def setup(
+    full: bool,
+    metered: bool,
+    exported: Path | None,
+    imported: Path | None,
+    target: str | None,
+    source: str | None,
+    images: tuple[str, ...],
+) -> None:
     """Compile the runtime ahead of time, so that no session has to wait for it."""
     from planaria.cli.runtime import prepare
 
-    prepare(full, exported, imported, metered=metered)
+    if images and target is None and source is None:
+        raise click.UsageError("--image needs --to or --from")
+    prepare(full, exported, imported, metered=metered, target=target, source=source, images=images)
 
 
 @commands.command(short_help="Tell what is installed and what is wrong.")
