@@ -100,7 +100,8 @@ MCP_SUITES := tests/integrations/mcp_suites
 integrations: $(INTEGRATIONS)/installed $(INTEGRATIONS)/mcp-suites/installed $(APART:%=integrations-%)
 	$(INTEGRATIONS)/bin/planaria setup --full
 	$(INTEGRATIONS)/bin/python -m pytest -c $(FRAMEWORKS)/pytest.ini $(FRAMEWORKS)
-	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py $(addprefix tests/server/,$(SERVERS)) \
+	$(INTEGRATIONS)/bin/python -m pytest -q $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py \
+		tests/pool/test_pool_frameworks.py $(addprefix tests/server/,$(SERVERS)) \
 		tests/integrations/test_mcp_suites.py
 
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt

@@ -267,9 +267,7 @@ def jupyter_kernel(
     metavar="FILE",
     help="Take it from such a file instead of compiling it. It is native code: trust the file.",
 )
-@click.option(
-    "--to", "target", metavar="STORE", help="Keep what is compiled in a store."
-)
+@click.option("--to", "target", metavar="STORE", help="Keep what is compiled in a store.")
 @click.option(
     "--from",
     "source",
