@@ -142,7 +142,7 @@ def servers_of(engine: str, arguments: Sequence[str], workers: int | None) -> Pr
 def serve_pool(
     engine: str, workers: int | None, arguments: Sequence[str], options: Mapping[str, Any]
 ) -> None:
-    """Serve until SIGINT or SIGTERM. `arguments` are those of the whole command line, `options` what they say.
+    """Serve until SIGINT or SIGTERM. `arguments` are those of the whole command line, read as `options`.
 
     Raises UsageError.
     """
