@@ -51,7 +51,8 @@ def test_sessions_outlive_their_servers(tmp_path: Path) -> None:
         with client.stream("POST", "/v1/sessions/s0/run", json=code, headers=events) as stream:
             assert stream.headers["content-type"].startswith("text/event-stream")
             assert "two" in stream.read().decode()
-        assert client_of(url).get("/v1/sessions").status_code == 401
+        with client_of(url) as stranger:
+            assert stranger.get("/v1/sessions").status_code == 401
         assert client.get("/v1/sessions", headers={"Host": "elsewhere.example"}).status_code == 421
         left = servers_of(pid)
         assert len(left) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 import socket
@@ -22,6 +23,8 @@ _URL: Final = re.compile(rb"http://\S+")
 _OWN: Final = frozenset({"--pool", "--workers", "--host", "--port"})
 #: Seconds that a server has to end.
 _GRACE: Final = 30.0
+#: Seconds within which the end of a process is noticed.
+_NOTICED: Final = 1.0
 
 
 def server_command(arguments: Sequence[str]) -> list[str]:
@@ -69,6 +72,12 @@ class ProcessServers:
         self._showing = asyncio.create_task(_show(process.stderr))
         return process, url[0].decode()
 
+    async def lost(self, number: int) -> None:
+        found = self._running.get(number)
+        if found is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(found[0].wait(), _NOTICED)
+
     async def close(self) -> None:
         for process, _ in self._running.values():
             if process.returncode is None:
@@ -103,6 +112,9 @@ class RayServers:
         except self._ray.exceptions.RayError as error:
             raise ChildProcessError(f"a server did not start: {error}") from None
         return url
+
+    async def lost(self, number: int) -> None:
+        await asyncio.sleep(_NOTICED)
 
     async def close(self) -> None:
         futures = [actor.end.remote().future() for actor in self._actors]

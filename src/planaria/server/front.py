@@ -43,6 +43,9 @@ class Servers(Protocol):
     async def url(self, number: int) -> str:
         """Where a server is; it is started when it does not run. Raises OSError."""
 
+    async def lost(self, number: int) -> None:
+        """A server did not answer: wait a moment for its end to be noticed."""
+
     async def close(self) -> None:
         """End all."""
 
@@ -107,6 +110,7 @@ class Front:
                 if attempt == _ATTEMPTS or not (may_repeat or never_sent) or not body.can_be_repeated:
                     await _refuse(send, error)
                     return
+                await self._servers.lost(number)
 
     def _request(self, scope: Scope, url: str, body: AsyncIterator[bytes] | None) -> Any:
         path = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
