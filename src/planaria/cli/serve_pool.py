@@ -14,7 +14,8 @@ from typing import Any, Final
 import anyio
 import click
 
-from planaria.cli.serve import ENDS_WITH_STDIN, check_addressed
+from planaria.cli.listening import ENDS_WITH_STDIN, serve_at
+from planaria.cli.serve import check_addressed
 
 __all__ = ["ProcessServers", "RayServers", "serve_pool", "servers_of"]
 
@@ -166,7 +167,7 @@ def serve_pool(
         arguments = [*arguments, "--allow-host", host]
     try:
         import httpx  # noqa: F401 - what the front needs is looked for before anything starts
-        import uvicorn
+        import uvicorn  # noqa: F401
 
         from planaria.server.front import Front
     except ModuleNotFoundError as error:
@@ -174,31 +175,25 @@ def serve_pool(
             f"this needs the package {error.name}: pip install 'planaria[server,http]'"
         ) from None
 
-    async def run(listening: socket.socket) -> None:
+    async def run() -> None:
         servers = servers_of(engine, arguments, workers)
         front = Front(servers)
         try:
             await asyncio.gather(*(servers.url(number) for number in range(servers.count)))
-            shown = f"[{host}]" if ":" in host else host
-            url = f"http://{shown}:{listening.getsockname()[1]}"
-            print(f"serving sessions at {url} by {servers.count} servers", file=sys.stderr, flush=True)
-            config = uvicorn.Config(
-                front,  # type: ignore[arg-type,unused-ignore]  # its scopes are plain mappings
-                log_level="warning",
+            await serve_at(
+                front,
+                host,
+                port,
                 access_log=False,
                 timeout_graceful_shutdown=5,
                 server_header=False,
                 date_header=False,
                 timeout_keep_alive=75,
             )
-            await uvicorn.Server(config).serve(sockets=[listening])
         except OSError as error:
             raise click.ClickException(str(error)) from None
         finally:
             with anyio.CancelScope(shield=True):
                 await front.close()
 
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, port), family=family, backlog=1024) as listening:
-        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        anyio.run(run, listening)
+    anyio.run(run)
