@@ -108,7 +108,7 @@ integrations-frameworks: $(INTEGRATIONS)/installed
 # Without a plugin that comes with one of the frameworks, and warns of settings it does not find.
 integrations-programs: $(INTEGRATIONS)/installed $(INTEGRATIONS)/mcp-suites/installed
 	$(INTEGRATIONS)/bin/planaria setup --full
-	$(INTEGRATIONS)/bin/python -m pytest -p no:asyncio $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py \
+	$(INTEGRATIONS)/bin/python -m pytest -p no:asyncio $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py tests/pool/test_pool_frameworks.py \
 		$(addprefix tests/server/,$(SERVERS)) tests/integrations/test_mcp_suites.py
 
 # Node runs the suites from npm, which bring the version of it that they need; a browser runs JupyterLab.
@@ -202,7 +202,7 @@ $(PEERS)/installed:
 bench: install $(PEERS)/installed
 	$(BIN)/planaria setup --full
 	@peer=$$(ls $(CURDIR)/$(PEERS)/bin/python 2>/dev/null); \
-	for program in $(filter-out benchmarks/measure.py benchmarks/figures.py benchmarks/results.py benchmarks/soak.py,$(sort $(wildcard benchmarks/*.py))); do \
+	for program in $(filter-out benchmarks/measure.py benchmarks/figures.py benchmarks/results.py benchmarks/soak.py benchmarks/failing_objects.py benchmarks/pool_faults.py,$(sort $(wildcard benchmarks/*.py))); do \
 		echo; echo "## $$program"; PEER_PYTHON=$$peer $(BIN)/python $$program || exit; \
 	done
 	$(BIN)/python benchmarks/figures.py

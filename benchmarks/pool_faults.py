@@ -93,6 +93,8 @@ class Run:
         self.sent: Counter[str] = Counter()
         self.answers: dict[str, list[int]] = {}
         self.kills = 0
+        self.reported = 0
+        """Steps of which all workers were lost, so that they were reported as not done."""
         self.faults: list[str] = []
         self.seconds: list[float] = []
 
@@ -109,15 +111,27 @@ class Run:
             timer.start()
         begin = time.monotonic()
         try:
-            result = pool.run(name, "n += await increment()\nn")
-            if result.error is not None:
-                raise result.error
+            result = self._answered(pool, name)
         except Exception as error:
             self.faults.append(f"{name}: step {number}: {type(error).__name__}: {error}")
             return
         with self._lock:
             self.seconds.append(time.monotonic() - begin)
             self.answers.setdefault(name, []).append(result.value)
+
+    def _answered(self, pool: Any, name: str) -> Any:
+        """The result of a step; one that is reported as not done is sent again, as a client would do."""
+        from planaria.pool import WorkerLost
+
+        while True:
+            try:
+                result = pool.run(name, "n += await increment()\nn")
+            except WorkerLost:
+                self.reported += 1
+                continue
+            if result.error is not None:
+                raise result.error
+            return result
 
     def _kill(self, pool: Any) -> None:
         pids = pool.worker_pids()
@@ -220,7 +234,8 @@ def main() -> int:
     print(
         f"{len(names):,} sessions parked in {parked:.0f} s; {options.steps:,} steps in {stepped:.0f} s on "
         f"{options.engine}, {run.kills} kills of workers, {redis.restarts} restarts of Redis, "
-        f"{objects.errors:,} errors of {objects.requests:,} requests"
+        f"{objects.errors:,} errors of {objects.requests:,} requests to the object store; "
+        f"{run.reported} steps were reported as not done, and sent again"
     )
     places = {"half": 0.5, "99 %": 0.99, "all": 1.0}
     latest = {

@@ -41,6 +41,10 @@ def collect() -> None:
         target = PAGES / page
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_with_links(ROOT / source, page), "utf-8")
+    for image in (ROOT / "docs").rglob("*.svg"):
+        target = PAGES / image.relative_to(ROOT / "docs")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(image, target)
     (PAGES / "api.md").write_text("\n".join(api()), "utf-8")
 
 
@@ -52,6 +56,8 @@ def _with_links(source: Path, page: str) -> str:
         if "://" in link:
             return match[0]
         linked = (source.parent / link).resolve().relative_to(ROOT)
+        if linked.suffix == ".svg":  # copied to the same place beside the page
+            return match[0]
         if (to := COLLECTED.get(str(linked))) is None:
             return f"] (`{linked}`)"
         up = "../" * page.count("/")

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_snapshots import make_snapshot
 from pool_callbacks import registry
 
-from planaria import Limits, MemoryStore, SnapshotConflict, Store
+from planaria import Limits, MemoryStore, Session, SnapshotConflict, SnapshotVersionError, Store
 from planaria.errors import ExecutionError, LimitError, TimeoutError
 from planaria.pool.errors import PoolError
 from planaria.pool.outcomes import decoded_result
@@ -98,6 +99,33 @@ def test_commands_that_cannot_be_taken() -> None:
     with pytest.raises(PoolError, match="it waits for"):
         step(worker, Answer(call.id + 1, True), "two")
     assert value(step(worker, Answer(call.id, 7), "two")) == 7
+
+
+def test_sessions_of_another_version_are_refused() -> None:
+    """A session that another version has saved is refused with the way to go on, and stays as it is."""
+    store = MemoryStore()
+    version = store.save("old", make_snapshot(1))
+    with pytest.raises(
+        SnapshotVersionError, match=r"'old' was saved by workers .* Run a pool of that version"
+    ):
+        step(new_worker(store), "1", "old")
+    assert store.newest("old") == version
+
+
+def test_a_chain_of_deltas_stays_short() -> None:
+    """However many steps a session has taken, also as a fork, its state is a whole snapshot and at most one delta."""
+    store = MemoryStore()
+    worker = new_worker(store)
+    for number in range(6):
+        step(worker, f"x{number} = [{number}] * 10000")
+        assert len(store.load("one").chain()) <= 2
+    store.save("fork", store.load("one"))
+    child = Session.from_snapshot(store.load("one"), callbacks=registry)
+    store.save("deep", child.snapshot_state(parent=store.load("one")))
+    child.close()
+    for name in ("fork", "deep"):
+        step(new_worker(store), "y = 1", name)
+        assert len(store.load(name).chain()) <= 2, name
 
 
 def test_errors_arrive_as_what_they_are() -> None:

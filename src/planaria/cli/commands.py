@@ -153,11 +153,25 @@ def mcp(
 @commands.command(name="serve", short_help="Serve sessions over HTTP.")
 @service_options
 @click.option("--ui", "page", is_flag=True, help="Also serve a page to watch and steer the sessions, at /.")
-def serve_http(page: bool, **options: Any) -> None:
+@click.option(
+    "--pool",
+    "engine",
+    type=click.Choice(["processes", "ray"]),
+    help="Serve by several processes of this machine, or actors on a cluster of Ray, which share the store.",
+)
+@click.option("--workers", type=click.IntRange(1), help="How many of them; one a processor unless given.")
+def serve_http(page: bool, engine: str | None, workers: int | None, **options: Any) -> None:
     """Serve sessions over HTTP, until Ctrl-C.
 
     The interface is described at /v1/openapi.json.
     """
+    if engine is not None:
+        from planaria.cli.serve_pool import serve_pool
+
+        serve_pool(engine, workers, sys.argv[1:], options)
+        return
+    if workers is not None:
+        raise click.UsageError("--workers needs --pool")
     from planaria.cli.serve import Service, serve
 
     serve(Service.of(options, page=page))
@@ -253,11 +267,30 @@ def jupyter_kernel(
     metavar="FILE",
     help="Take it from such a file instead of compiling it. It is native code: trust the file.",
 )
-def setup(full: bool, metered: bool, exported: Path | None, imported: Path | None) -> None:
+@click.option("--to", "target", metavar="STORE", help="Keep what is compiled in a store.")
+@click.option(
+    "--from",
+    "source",
+    metavar="STORE",
+    help="Take from a store what another computer of this kind has kept there. It is native code: trust the "
+    "store.",
+)
+@click.option("--image", "images", multiple=True, metavar="NAME", help="With --to and --from: an image, too.")
+def setup(
+    full: bool,
+    metered: bool,
+    exported: Path | None,
+    imported: Path | None,
+    target: str | None,
+    source: str | None,
+    images: tuple[str, ...],
+) -> None:
     """Compile the runtime ahead of time, so that no session has to wait for it."""
     from planaria.cli.runtime import prepare
 
-    prepare(full, exported, imported, metered=metered)
+    if images and target is None and source is None:
+        raise click.UsageError("--image needs --to or --from")
+    prepare(full, exported, imported, metered=metered, target=target, source=source, images=images)
 
 
 @commands.command(short_help="Tell what is installed and what is wrong.")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import threading
 import webbrowser
-from typing import Any
+from typing import Any, Final
 
-__all__ = ["serve_at"]
+__all__ = ["ENDS_WITH_STDIN", "serve_at"]
+
+#: The environment variable by which a server ends when its standard input does: one of several.
+ENDS_WITH_STDIN: Final = "PLANARIA_SERVE_UNTIL_STDIN_ENDS"
 
 
 async def serve_at(
@@ -33,4 +37,12 @@ async def serve_at(
             # The connection waits until the server takes it.
             threading.Thread(target=webbrowser.open, args=(place,), daemon=True).start()
         config = uvicorn.Config(app, log_level="warning", **options)
-        await uvicorn.Server(config).serve(sockets=[listening])
+        server = uvicorn.Server(config)
+        if os.environ.get(ENDS_WITH_STDIN):
+            threading.Thread(target=_end_with_stdin, args=(server,), daemon=True).start()
+        await server.serve(sockets=[listening])
+
+
+def _end_with_stdin(server: Any) -> None:
+    sys.stdin.buffer.read()
+    server.should_exit = True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
@@ -64,9 +66,17 @@ class ProgressReport:
 
 
 def prepare(
-    full: bool, exported: Path | None = None, imported: Path | None = None, *, metered: bool = False
+    full: bool,
+    exported: Path | None = None,
+    imported: Path | None = None,
+    *,
+    metered: bool = False,
+    target: str | None = None,
+    source: str | None = None,
+    images: Sequence[str] = (),
 ) -> None:
-    """Take the runtime from a file, compile what is missing, and write it to a file, as far as is wanted.
+    """Take the runtime from a file or the store `source`, compile what is missing, and write it to a file and
+    to the store `target`, as far as is wanted; `images` are sent and fetched, too.
 
     `metered` is for one that counts instructions, too. Says what happens. Raises RuntimeSetupError.
     """
@@ -79,6 +89,12 @@ def prepare(
 
         import_runtime(imported, on_module=tell)
     tiers = [Tier.CORE, Tier.FULL] if full else [Tier.CORE]
+    if source is not None:
+        from planaria.cli.setup_store import fetch
+        from planaria.stores.opening import open_store
+
+        with contextlib.closing(open_store(source)) as store:
+            fetch(store, tiers, images, console)
     wanted = [False] if imported is None or full or exported is not None else []
     for counts in [*wanted, True] if metered else wanted:
         for tier in tiers:
@@ -86,6 +102,12 @@ def prepare(
                 console.print(f"warning: {short}")
         with ProgressReport(console, "metered" if counts else "") as report:
             setup(full, report, metered=counts)
+    if target is not None:
+        from planaria.cli.setup_store import send
+        from planaria.stores.opening import open_store
+
+        with contextlib.closing(open_store(target)) as store:
+            send(store, tiers, images, console)
     if exported is not None:
         export_runtime(exported, tiers)
         console.print(f"exported to {exported} ({exported.stat().st_size / 1e6:.0f} MB)")

@@ -16,7 +16,7 @@ from planaria.cli.mcp import Server as SessionServer
 from planaria.cli.options import SessionOptions
 from planaria.limits import Limits
 
-__all__ = ["Service", "serve"]
+__all__ = ["Service", "check_addressed", "serve"]
 
 #: The environment variable that has the token, so that it does not stand in lists of processes.
 TOKEN = "PLANARIA_TOKEN"
@@ -52,6 +52,16 @@ class Service:
         return cls(**{name: options[name] for name in own}, sessions=sessions, page=page, opens=opens)
 
 
+def check_addressed(host: str, token: str | None, tokens: Path | None) -> None:
+    """Raise UsageError where others can reach a server that asks for no token."""
+    from planaria.server.settings import is_loopback
+
+    if not (token or tokens or os.environ.get(TOKEN)) and not is_loopback(host):
+        raise click.UsageError(
+            f"--host {host} can be reached from other computers: give --token, --tokens or {TOKEN}"
+        )
+
+
 def serve(service: Service) -> None:
     """Serve until SIGINT or SIGTERM."""
     try:
@@ -70,11 +80,7 @@ def serve(service: Service) -> None:
         tokens = [] if service.tokens is None else read_tokens(service.tokens)
         if secret:
             tokens.insert(0, Token("default", secret))
-        if not tokens and not is_loopback(service.host):
-            raise click.UsageError(
-                f"--host {service.host} can be reached from other computers: give --token, --tokens "
-                f"or {TOKEN}"
-            )
+        check_addressed(service.host, service.token, service.tokens)
         workspace, registry = service.sessions.workspace()
         options = service.sessions.options
         limits = options.limits(output=Limits().output)

@@ -12,7 +12,7 @@ from planaria.pool.errors import WorkerLost
 from planaria.pool.steps import Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings
 
-__all__ = ["FuturesEngine"]
+__all__ = ["FuturesEngine", "step_here"]
 
 #: The workers of this process, by their pickled settings.
 _WORKERS: Final[dict[bytes, Worker]] = {}
@@ -30,7 +30,7 @@ class FuturesEngine(Engine):
     def submit(self, step: Step) -> Future[Reply]:
         future: Future[Reply] = Future()
         try:
-            inner = self._executor.submit(_step, self._settings, step)
+            inner = self._executor.submit(step_here, self._settings, step)
         except BrokenExecutor as error:
             future.set_exception(WorkerLost(f"the executor is broken: {error}"))
             return future
@@ -54,7 +54,7 @@ class FuturesEngine(Engine):
         """Nothing: the executor is the caller's."""
 
 
-def _step(settings: bytes, step: Step) -> Reply:
+def step_here(settings: bytes, step: Step) -> Reply:
     """Execute a step in a process of the executor."""
     with _TURN:
         worker = _WORKERS.get(settings)

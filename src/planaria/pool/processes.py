@@ -19,7 +19,7 @@ from planaria.pool.errors import PoolError, WorkerLost
 from planaria.pool.steps import Drain, Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings
 
-__all__ = ["ProcessEngine", "serve"]
+__all__ = ["ProcessEngine", "portable", "serve"]
 
 _GONE = (EOFError, OSError, pickle.UnpicklingError)
 _PROGRAM = "import sys; from planaria.pool.processes import serve; serve(int(sys.argv[1]))"
@@ -225,10 +225,10 @@ def _answered(worker: Worker | PoolError, message: Step | Drain) -> tuple[bool, 
             return True, None
         return True, worker.step(message)
     except Exception as error:
-        return False, _portable(error)
+        return False, portable(error)
 
 
-def _portable(error: Exception) -> Exception:
+def portable(error: Exception) -> Exception:
     """The error, or one that says the same where it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))

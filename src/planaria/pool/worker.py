@@ -17,7 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from planaria import telemetry
-from planaria.errors import PlanariaError, SnapshotConflict, SnapshotNotFound, StorageError
+from planaria.errors import (
+    PlanariaError,
+    SnapshotConflict,
+    SnapshotNotFound,
+    SnapshotVersionError,
+    StorageError,
+)
 from planaria.pool.errors import NameInUse, PoolError, SaveUncertain, WorkerLost
 from planaria.pool.idempotency import CountedCalls
 from planaria.pool.outcomes import encoded_result
@@ -199,10 +205,16 @@ class Worker:
             except SnapshotNotFound:
                 newest = self._store.newest(name)  # another worker has saved a later state
                 continue
-            session = Session.from_snapshot(
-                snapshot, callbacks=self._calls.registry, **self._settings.options
-            )
-            return _Live(session, newest, snapshot.parent or snapshot)
+            try:
+                session = Session.from_snapshot(
+                    snapshot, callbacks=self._calls.registry, **self._settings.options
+                )
+            except SnapshotVersionError as error:
+                raise SnapshotVersionError(
+                    f"{name!r} was saved by workers of another version: {error}. Run a pool of that version "
+                    "on the same store until its sessions have ended; new ones begin with this version"
+                ) from error
+            return _Live(session, newest, _whole(snapshot))
         return _Live(Session(callbacks=self._calls.registry, **self._settings.options), None, None)
 
     def _save(self, step: Step, live: _Live, result: bytes) -> Version:
@@ -222,6 +234,13 @@ class Worker:
         while len(self._live) > self._settings.most_live:
             oldest = next(iter(self._live))
             self._live.pop(oldest).session.close()
+
+
+def _whole(snapshot: Snapshot) -> Snapshot:
+    """What a chain of deltas rests on: the next state is a delta of that, so that no chain grows."""
+    while snapshot.parent is not None:
+        snapshot = snapshot.parent
+    return snapshot
 
 
 def _executed(session: Session, step: Step) -> Result:

@@ -24,6 +24,7 @@ from planaria.files.chunks import digest_of
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.snapshot.snapshot import Snapshot
 from planaria.storage.documents import Backend, Documents
+from planaria.stores.attachments import Attachments
 from planaria.stores.leases import Leases, MemoryLeases
 from planaria.stores.presence import Presence
 from planaria.stores.shelves import Kind, Shelves, is_by_digest, is_version, place_of
@@ -77,6 +78,8 @@ class Store:
         self._backend = backend
         self.leases = MemoryLeases() if leases is None else leases
         """Who may work on a name now; of no effect on what can be saved."""
+        self.attachments = Attachments(backend)
+        """What it keeps beside snapshots, for the machines that use it."""
         self.presence = Presence(backend)
         """Who works with this store."""
         #: The newest versions that were read for `newest_of_all`, with the revisions that they are of.

@@ -1,0 +1,46 @@
+"""What a store keeps beside snapshots, for the machines that use it: compiled native code, images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Final, Literal
+
+from planaria.errors import StorageError
+from planaria.storage.documents import CHUNK, Backend, Documents
+from planaria.storage.paths import escaped
+
+__all__ = ["Attachments"]
+
+_NAME: Final = "contents"
+
+
+class Attachments:
+    """Contents by kind and name. The methods raise StorageError."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def put(self, kind: Literal["image", "native"], name: str, data: bytes) -> None:
+        """Keep contents, in place of what has that name."""
+        upload = self._backend.upload()
+        try:
+            for start in range(0, len(data), CHUNK):
+                upload.write(data[start : start + CHUNK])
+            self._backend.write(lambda documents: documents.adopt(_place(kind, name), upload))
+        finally:
+            with suppress(StorageError):
+                upload.discard()
+
+    def get(self, kind: Literal["image", "native"], name: str) -> bytes | None:
+        """The contents of a name; None when there are none."""
+
+        def action(documents: Documents) -> Iterator[bytes] | None:
+            return documents.chunks(_place(kind, name))
+
+        chunks = self._backend.read(action)
+        return None if chunks is None else b"".join(chunks)
+
+
+def _place(kind: str, name: str) -> str:
+    return f"{kind}/@{escaped(name)}/{_NAME}"
