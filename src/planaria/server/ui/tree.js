@@ -2,6 +2,7 @@
 import { get, post } from "./api.js";
 import { compareStates } from "./compare.js";
 import { attempt, button, dialog, element, notice } from "./dom.js";
+import { icon } from "./icons.js";
 import { firstLine, placeOf, titleOf } from "./states.js";
 import { hierarchy } from "./vendor/d3_hierarchy.js";
 
@@ -163,7 +164,7 @@ export class Tree {
         return element(
             "li",
             { role: "treeitem", class: "state forked", tabindex: "-1", "aria-level": row.parent.depth + 2, "aria-selected": "false", "aria-label": `fork ${row.fork.id}`, style: `padding-left:${26 + LANE * row.lane}px`, on: { click: choose } },
-            element("span", { class: "label fork", text: `⑂ ${row.fork.id}` }),
+            element("span", { class: "label fork" }, icon("fork"), row.fork.id),
         );
     }
 
