@@ -25,7 +25,8 @@ async def serve_at(
     """Serve an ASGI application until SIGINT or SIGTERM; port 0 is any that is free.
 
     Where it is, with `path`, is printed on standard error once it listens, and with `opens` shown in a
-    browser. `ends` is called before it waits for connections to end. `options` are those of uvicorn. Raises OSError when the address cannot be had.
+    browser. `ends` is called before it waits for connections to end. `options` are those of uvicorn. Raises
+    OSError when the address cannot be had.
     """
     import uvicorn
 
