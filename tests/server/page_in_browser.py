@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 __all__ = ["CHROMIUM", "PATIENCE", "NotebookPage", "browser"]
 
 #: What anything may take, in seconds; on a busy computer all of it is slow.
-PATIENCE = 60
+PATIENCE = 120
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
