@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 __all__ = ["CHROMIUM", "PATIENCE", "NotebookPage", "browser"]
 
 #: What anything may take, in seconds; on a busy computer all of it is slow.
-PATIENCE = 15
+PATIENCE = 120
 
 CHROMIUM = next(
     (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
@@ -44,6 +44,8 @@ class NotebookPage:
         page.set_default_timeout(PATIENCE * 1000)
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         page.on("console", lambda message: self._note(message))
+        # For those who read why a test has failed.
+        page.on("response", lambda one: None if one.ok else print(one.status, one.request.method, one.url))
         page.goto(f"{url}/#{session}")
         self.wait()
 
@@ -55,7 +57,7 @@ class NotebookPage:
     def wait(self) -> None:
         """Wait until the cells are there."""
         expect(self.page.locator("#cells .cell").first).to_be_visible()
-        expect(self.page.get_by_role("status")).to_have_text(re.compile("Ready|Running"))
+        expect(self.page.get_by_role("status")).to_have_text(re.compile("Ready|Running|Waiting"))
 
     def reload(self) -> None:
         self.page.reload()

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,6 +18,7 @@ from playwright.sync_api import Browser, expect
 from session_server import Served, client_of, served
 
 import planaria
+from planaria.server import Token
 
 pytestmark = [
     pytest.mark.full,
@@ -43,7 +48,7 @@ def client(page_server: Served) -> Iterator[httpx.Client]:
 @pytest.fixture
 def session(client: httpx.Client, request: pytest.FixtureRequest) -> str:
     """A new session named like the test, whose code can ask."""
-    name = request.node.name.removeprefix("test_").replace("_", "-")[:60]
+    name = re.sub(r"[^a-z]+", "-", request.node.name.removeprefix("test_")).strip("-")
     client.post(
         "/v1/sessions", json={"id": name, "input": True, "callbacks": [{"name": "pay"}]}
     ).raise_for_status()
@@ -121,3 +126,213 @@ def test_undo_rewind_fork_compare(page: NotebookPage) -> None:
     page.wait()
     expect(page.page).to_have_title(f"{page.session}-fork-1 – planaria")
     expect(page.run("x + 100")).to_have_text("101")
+
+
+def test_approve(page: NotebookPage) -> None:
+    """A call that waits is shown with its arguments, and its buttons approve and refuse it."""
+    number = page.begin("'paid' if await pay(amount=900, to='Ada') else 'kept'")
+    call = page.page.get_by_role("group", name="Call of pay")
+    expect(call).to_contain_text("amount900toAda")
+    expect(page.cell(number)).to_have_attribute("data-state", "waiting")
+    call.get_by_role("button", name="Approve").click()
+    expect(page.output(number)).to_have_text("'paid'")
+    refused = page.begin("await pay(1)")
+    call.get_by_role("button", name="Refuse").click()
+    expect(page.output(refused)).to_contain_text("PermissionError: refused")
+    expect(call).to_have_count(0)
+
+
+def test_input(page: NotebookPage) -> None:
+    """A line that is asked for is typed beside the notebook, while the code runs."""
+    number = page.begin("input('Who? ')")
+    field = page.page.get_by_label("Who?")
+    field.fill("Ada")
+    field.press("Enter")
+    expect(page.output(number)).to_have_text("'Ada'")
+
+
+def test_upload_and_analyse(page: NotebookPage) -> None:
+    """A CSV file is uploaded, previewed as a table, read by pandas, edited, and downloaded."""
+    text = "region,units\nnorth,3\nsouth,5\n"
+    chosen: Any = {"name": "sales.csv", "mimeType": "text/csv", "buffer": text.encode()}
+    page.page.locator("#upload").set_input_files(chosen)
+    file = page.page.locator(".file", has_text="sales.csv")
+    file.locator(".file-name").click()
+    dialog = page.page.get_by_role("dialog")
+    expect(dialog.get_by_role("cell", name="south")).to_be_visible()
+    dialog.get_by_role("button", name="Close").click()
+    read = "import pandas as pd\nint(pd.read_csv('sales.csv').units.sum())"
+    expect(page.run(read)).to_have_text("8")
+    expect(page.page.locator(".variables")).to_contain_text("pd")
+    file.locator(".file-name").click()
+    dialog.get_by_role("button", name="Edit").click()
+    dialog.locator(".cm-content").click()
+    page.page.keyboard.press("Control+End")
+    page.page.keyboard.insert_text("west,4\n")
+    dialog.get_by_role("button", name="Save").click()
+    dialog.get_by_role("button", name="Close").click()
+    expect(page.run(read)).to_have_text("12")
+    with page.page.expect_download() as download:
+        file.get_by_role("button", name="Download").click()
+    assert Path(download.value.path()).read_text() == text + "west,4\n"
+
+
+def test_reload_while_code_runs(page: NotebookPage, client: httpx.Client) -> None:
+    """Who loads the page in the middle of an execution sees what was printed, and then the rest."""
+    number = page.begin("print('before')\nname = input('Go on? ')\nprint('after')")
+    expect(page.output(number)).to_have_text("before\n")
+    page.reload()
+    expect(page.output(number)).to_have_text("before\n")
+    expect(page.cell(number)).to_have_attribute("data-state", "running")
+    field = page.page.get_by_label("Go on?")
+    field.fill("yes")
+    field.press("Enter")
+    expect(page.output(number)).to_have_text("before\nafter\n")
+    expect(page.cell(number)).to_have_attribute("data-state", "done")
+
+
+def test_two_browsers(page: NotebookPage, chromium: Browser, page_server: Served) -> None:
+    """Both see what either writes, executes and takes back."""
+    other = NotebookPage(chromium.new_page(), page_server.url, page.session)
+    number = page.begin("x = 1\nprint('for both')")
+    expect(other.output(number)).to_have_text("for both\n")
+    number = other.begin("print('and back')")
+    expect(page.output(number)).to_have_text("and back\n")
+    page.page.get_by_role("button", name="Undo", exact=True).click()
+    expect(other.state(1)).to_have_attribute("aria-current", "true")
+    assert other.problems == []
+    other.page.close()
+
+
+def test_keys_of_jupyter(page: NotebookPage) -> None:
+    """Esc leaves the text; a, b, j, k, d d, z, m and Enter do what they do in Jupyter."""
+    cells = page.page.locator("#cells .cell")
+    keyboard = page.page.keyboard
+    page.add("first = 1")
+    keyboard.press("Escape")
+    keyboard.press("b")
+    expect(cells).to_have_count(2)
+    keyboard.press("Enter")
+    keyboard.insert_text("second")
+    keyboard.press("Escape")
+    keyboard.press("k")
+    keyboard.press("a")
+    expect(cells).to_have_count(3)
+    keyboard.press("m")
+    keyboard.press("Enter")
+    keyboard.insert_text("# A *title*\n\n<script>alert(1)</script>")
+    keyboard.press("Shift+Enter")
+    expect(page.cell(0).locator(".rendered h1 em")).to_have_text("title")
+    expect(page.cell(0).locator(".rendered script")).to_have_count(0)
+    keyboard.press("j")
+    keyboard.press("d")
+    keyboard.press("d")
+    expect(cells).to_have_count(2)
+    expect(page.page.locator("#cells")).not_to_contain_text("second")
+    keyboard.press("z")
+    expect(page.page.locator("#cells")).to_contain_text("second")
+
+
+def test_completion(page: NotebookPage) -> None:
+    """The kernel completes the names that there are."""
+    page.run("lengthy_name = 7")
+    page.add("lengthy")
+    page.page.keyboard.press("Control+Space")
+    expect(page.page.locator(".cm-tooltip-autocomplete")).to_contain_text("lengthy_name")
+    page.page.keyboard.press("Enter")
+    page.page.keyboard.press("Control+Enter")
+    expect(page.output(1)).to_have_text("7")
+
+
+def test_shell(page: NotebookPage) -> None:
+    """The terminal runs what is typed, in the session's own files."""
+    page.run("open('note.txt', 'w').write('from Python')\n")
+    page.page.get_by_role("tab", name="Shell").click()
+    terminal = page.page.locator(".terminal .xterm-rows")
+    expect(terminal).to_contain_text("$")
+    page.page.keyboard.type("cat note.txt; echo $((6 * 7))\n")
+    expect(terminal).to_contain_text("from Python42")
+    page.page.get_by_role("tab", name="Notebook").click()
+    expect(page.page.locator("#cells .cell")).to_have_count(1)
+
+
+def test_notebooks_as_files(page: NotebookPage) -> None:
+    """A notebook is exported as .ipynb with its outputs, which nbformat takes, and imported again."""
+    page.run("print('out')\n6 * 7")
+    with page.page.expect_download() as download:
+        page.page.get_by_role("button", name="Export the notebook").click()
+    path = Path(download.value.path())
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert [one.output_type for one in notebook.cells[0].outputs] == ["stream", "execute_result"]
+    page.page.keyboard.press("Escape")
+    with page.page.expect_file_chooser() as chooser:
+        page.page.get_by_role("button", name="Import a notebook").click()
+    bash = {"cell_type": "code", "metadata": {}, "source": ["%%bash\n", "echo hi"], "outputs": []}
+    changed = path.with_name("changed.ipynb")
+    notebook.cells.append(nbformat.from_dict({**bash, "execution_count": None}))
+    nbformat.write(notebook, changed)
+    chooser.value.set_files(changed)
+    expect(page.cell(0).locator(".stdout")).to_have_text("out\n")
+    expect(page.page.locator('.cell[data-kind="bash"]')).to_contain_text("echo hi")
+
+
+def test_signing_in(chromium: Browser) -> None:
+    """The page asks for the token where there is one, and never puts it into an address."""
+    with served(page=True, tokens=[Token("blue", "the-secret")]) as running:
+        with client_of(running.url, "the-secret") as client:
+            client.post("/v1/sessions", json={"id": "mine"})
+        page = chromium.new_page()
+        addresses: list[str] = []
+        page.on("request", lambda request: addresses.append(request.url))
+        page.goto(running.url)
+        page.get_by_label("Token").fill("wrong")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text("the token is wrong")
+        page.get_by_label("Token").fill("the-secret")
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.locator("#cells .cell").first).to_be_visible()
+        page.reload()
+        expect(page.locator("#cells .cell").first).to_be_visible()
+        assert not any("the-secret" in address for address in addresses)
+        page.close()
+
+
+#: Where `npm install axe-core` has put it: see the Makefile.
+AXE = [
+    Path(os.environ["PLANARIA_AXE"]) if "PLANARIA_AXE" in os.environ else None,
+    Path(__file__).parents[2] / ".venv-integrations/node_modules/axe-core/axe.min.js",
+]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility(page: NotebookPage, scheme: Any) -> None:
+    """axe finds nothing serious, in both colours, with outputs, a state and a dialog open, and on a phone."""
+    source = next((one.read_text("utf-8") for one in AXE if one is not None and one.exists()), None)
+    if source is None:
+        pytest.skip("axe-core is not installed: npm install axe-core")
+    page.page.emulate_media(color_scheme=scheme)
+    page.run("print('out')\nx = 5\nx")
+    page.run("1 / 0")
+    page.begin("await pay(3)")
+    expect(page.page.get_by_role("group", name="Call of pay")).to_be_visible()
+    page.state(1).click()
+    for name in ("Requests and tool calls", "Limits and usage"):
+        page.page.locator(".panel > summary", has_text=name).click()
+    _check(page, source)
+    page.page.get_by_role("button", name="Keys").click()
+    _check(page, source)
+    page.page.keyboard.press("Escape")
+    page.page.set_viewport_size({"width": 390, "height": 800})
+    for part in ("Sessions", "Notebook", "Details"):
+        page.page.get_by_role("navigation", name="Parts of the page").get_by_text(part).click()
+        _check(page, source)
+        assert page.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def _check(page: NotebookPage, source: str) -> None:
+    page.page.evaluate(source)
+    found = page.page.evaluate("axe.run(document, {resultTypes: ['violations'], iframes: false})")
+    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in serious] == []

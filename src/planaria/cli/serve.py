@@ -106,6 +106,12 @@ def serve(service: Service) -> None:
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     app = create_app(settings)
+
+    def close_notebooks() -> None:
+        notebooks = app.state.server.sessions.notebooks
+        if notebooks is not None:
+            notebooks.close()
+
     try:
         anyio.run(
             lambda: serve_at(
@@ -113,6 +119,7 @@ def serve(service: Service) -> None:
                 service.host,
                 service.port,
                 opens=service.opens,
+                ends=close_notebooks,
                 access_log=False,
                 timeout_graceful_shutdown=5,
                 server_header=False,

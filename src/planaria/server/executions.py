@@ -270,7 +270,7 @@ def _call_of(number: str, call: BlockedCall) -> PendingCall:
 async def calls(call: Call) -> PendingCalls:
     """The calls that wait for an answer."""
     named = call.sessions.present(call.token, call.session)
-    if named is not None and named.lock.locked():
+    if named is not None and named.lock.locked() and (named.blocked or named.is_executing):
         return PendingCalls(calls=[_call_of(*one) for one in list(named.blocked.items())])
     async with call.sessions.using(call.token, call.session) as named:
         return PendingCalls(calls=pending_calls(named), execution=waiting_execution(named))

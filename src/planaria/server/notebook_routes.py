@@ -127,7 +127,7 @@ async def _lines(notebook: Notebook) -> AsyncIterator[str]:
                 "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in taken)
                 or ": alive\n\n"
             )
-            if any(name == "gone" for name, _ in taken):
+            if any(name in ("gone", "closing") for name, _ in taken):
                 return
 
 

@@ -458,6 +458,11 @@ class Notebooks:
         if gone is not None:
             gone.tell("gone")
 
+    def close(self) -> None:
+        """The server ends: who follows is let go."""
+        for notebook in self._known.values():
+            notebook.tell("closing")
+
     def release(self, name: str) -> None:
         """The session is parked: what was saved of its notebook is enough, unless someone follows it."""
         known = self._known.get(name)

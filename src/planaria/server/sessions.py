@@ -7,7 +7,7 @@ import re
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -109,6 +109,8 @@ class ServedSession(NamedSession):
         self._changed = anyio.Event()
         self.on_blocked: Callable[[str, BlockedCall], None] | None = None
         """Is called with each new one, on the thread of the execution."""
+        self.is_executing = False
+        """Whether code runs, rather than that its lock is held for something else."""
         self._recording: Recording | None = None
         """Shows the latest execution in the notebook."""
         self._numbers = itertools.count(1)
@@ -158,8 +160,8 @@ class ServedSession(NamedSession):
         session, notebook = self.session, self.notebook
         program = Listeners(on_bytes=listen_to_bytes) if is_program else None
         kind: Literal["code", "bash"] = "code" if stdin is None else "bash"
-        with nullcontext() if notebook is None else notebook.recording(source, kind, cell) as recording:
-            self._recording = recording
+        shown = nullcontext() if notebook is None else notebook.recording(source, kind, cell)
+        with self._executing(shown) as recording:
             async with session._turns.held():
                 execution = executing.begin(session._engine, source, timeout, name, stdin, program)
                 result = await session._advance(execution, sleep=not step)
@@ -184,10 +186,19 @@ class ServedSession(NamedSession):
                 execution.interrupt("interrupt")
 
         notebook = self.notebook
-        with nullcontext() if notebook is None else notebook.going_on() as recording:
-            self._recording = recording
+        with self._executing(nullcontext() if notebook is None else notebook.going_on()) as recording:
             result = await session._resume(execution, prepare, sleep=not step)
             return _noted(recording, Outcome(execution, result))
+
+    @contextmanager
+    def _executing(self, shown: AbstractContextManager[Recording | None]) -> Iterator[Recording | None]:
+        """Execute, as `shown` shows it in the notebook."""
+        with shown as self._recording:
+            self.is_executing = True
+            try:
+                yield self._recording
+            finally:
+                self.is_executing = False
 
     async def change(
         self, *, callbacks: Sequence[CallbackDeclaration] | None, env: Mapping[str, str], seed: int | None

@@ -12,6 +12,7 @@ const PATHS = {
     upload: "M8 10.5V2.5M5 5.5l3-3 3 3M2.5 10v3.5h11V10",
     download: "M8 2.5v8M5 7.5l3 3 3-3M2.5 10v3.5h11V10",
     keys: "M2 4.5h12v7H2zM4.5 7h.5M7.8 7h.5M11 7h.5M5 9.5h6",
+    fork: "M5 2.5v11M5 9.5c0-3 6-2 6-5.5M11 4V2.5",
     folder: "M2 4.5h4.5l1.5 1.5h6v7H2z",
     file: "M4 2h5.5L12 4.5V14H4zM9.5 2v2.5H12",
 };

@@ -99,7 +99,7 @@ class Page {
         if (name === "terminal") this.terminal.write(data.text);
         if (name === "ended") this.activity.add(data);
         if (name === "changed" || name === "ended") this.refresh();
-        if (name === "calls" || name === "ended" || name === "begun") this.approvals.refresh().catch(() => {});
+        if (["notebook", "calls", "ended", "begun"].includes(name)) this.approvals.refresh().catch(() => {});
     }
 
     /** What is shown beside the cells, once nothing runs: the server answers such questions then. */
@@ -118,7 +118,7 @@ class Page {
 
     markUndone() {
         for (const cell of this.notebook?.cells ?? []) {
-            const gone = cell.count !== null && cell.state !== "running" && this.tree.nodes.length > 0 && !this.tree.has(cell.count, cell.ran);
+            const gone = cell.count !== null && !["running", "waiting"].includes(cell.state) && this.tree.nodes.length > 0 && !this.tree.has(cell.count, cell.ran);
             cell.markUndone(gone);
         }
     }
@@ -126,8 +126,9 @@ class Page {
     changed() {
         const busy = this.notebook?.isBusy;
         document.body.classList.toggle("busy", Boolean(busy));
-        this.stop.disabled = !busy && !this.notebook?.cells.some((cell) => cell.state === "waiting");
-        this.status(busy ? "Running" : "Ready");
+        const waits = this.notebook?.cells.some((cell) => cell.state === "waiting");
+        this.stop.disabled = !busy && !waits;
+        this.status(busy ? "Running" : waits ? "Waiting for you" : "Ready");
     }
 
     tell(state) {

@@ -2,6 +2,7 @@
 import { get, post } from "./api.js";
 import { compareStates } from "./compare.js";
 import { attempt, button, dialog, element, notice } from "./dom.js";
+import { icon } from "./icons.js";
 import { firstLine, placeOf, titleOf } from "./states.js";
 import { hierarchy } from "./vendor/d3_hierarchy.js";
 
@@ -144,17 +145,18 @@ export class Tree {
 
     row(row, path) {
         const node = row.data;
-        const said = [titleOf(node), node.current ? "present state" : "", node.error ? `failed: ${node.error}` : "", node.kept || node.current ? "" : "not kept", ...node.labels.map((label) => `checkpoint ${label}`)];
+        const said = [node.labels.length ? "checkpoint" : "", node.current ? "present state" : "", node.error ? `failed: ${node.error}` : "", node.kept || node.current ? "" : "not kept"];
         return element(
             "li",
             {
                 role: "treeitem", class: `state ${path.has(node.id) ? "on" : "off"}`, tabindex: "-1", "data-node": node.id, "data-execution": node.execution,
-                style: `padding-left:${26 + LANE * row.lane}px`, "aria-label": said.filter(Boolean).join(", "), "aria-level": row.depth + 1,
+                style: `padding-left:${26 + LANE * row.lane}px`, "aria-level": row.depth + 1,
                 "aria-selected": String(node.id === this.selected), "aria-current": node.current ? "true" : null, on: { click: () => this.select(node) },
             },
             element("span", { class: "count", text: node.execution ? String(node.execution) : "" }),
             element("code", { text: node.execution ? firstLine(node.code) : "start" }),
             node.labels.map((label) => element("span", { class: "label", text: label })),
+            element("span", { class: "said", text: said.filter(Boolean).join(", ") }),
         );
     }
 
@@ -162,8 +164,9 @@ export class Tree {
         const choose = () => this.choose(row.fork.id);
         return element(
             "li",
-            { role: "treeitem", class: "state forked", tabindex: "-1", "aria-level": row.parent.depth + 2, "aria-selected": "false", "aria-label": `fork ${row.fork.id}`, style: `padding-left:${26 + LANE * row.lane}px`, on: { click: choose } },
-            element("span", { class: "label fork", text: `⑂ ${row.fork.id}` }),
+            { role: "treeitem", class: "state forked", tabindex: "-1", "aria-level": row.parent.depth + 2, "aria-selected": "false", style: `padding-left:${26 + LANE * row.lane}px`, on: { click: choose } },
+            element("span", { class: "label fork" }, icon("fork"), row.fork.id),
+            element("span", { class: "said", text: "fork" }),
         );
     }
 
