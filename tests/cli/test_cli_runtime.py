@@ -24,6 +24,7 @@ def test_setup_says_what_is_there(planaria: Run) -> None:
     assert (done.returncode, done.stdout) == (0, b"core runtime: already there\n")
 
 
+@pytest.mark.exhaustive
 def test_setup_compiles_what_counts_instructions(planaria: Run) -> None:
     """With --metered there is another core runtime beside the usual one."""
     planaria("setup", "--metered")

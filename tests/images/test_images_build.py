@@ -213,6 +213,7 @@ def test_deterministic(elsewhere: Callable[..., Any]) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.exhaustive
 def test_deterministic_with_pandas(elsewhere: Callable[..., Any]) -> None:
     """The same holds with pandas preloaded and warmed up."""
     source = _DIGESTS.format(preload=["pandas"])

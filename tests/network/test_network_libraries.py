@@ -48,6 +48,7 @@ def web(new_session: Any, http_port: int) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_pandas(web: Any) -> None:
     """pandas reads a table from a URL, also a compressed one."""
     code = """
@@ -106,6 +107,7 @@ refused
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_urllib3(web: Any, packages: str) -> None:
     """urllib3 pools connections, opens closed ones again, retries, streams and has timeouts."""
     code = """
@@ -136,6 +138,7 @@ found
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_aiohttp(web: Any, packages: str) -> None:
     """aiohttp reads every framing, sends bodies, makes requests at the same time and has timeouts."""
     code = """
@@ -162,6 +165,7 @@ found
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_httpx2(web: Any, packages: str) -> None:
     """httpx2 works with and without await, and streams."""
     code = """
@@ -179,6 +183,7 @@ found
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_redis(new_session: Any, packages: str, redis_url: str) -> None:
     """redis-py keeps values, runs pipelines and subscribes over a `tcp://` rule, with and without await."""
     place = redis_url.removeprefix("redis://").partition("/")[0]
@@ -207,6 +212,7 @@ found
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_certificates_of_libraries(
     new_session: Any, packages: str, https_port: int, certificates: Path
 ) -> None:
@@ -231,6 +237,7 @@ found
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_websockets(new_session: Any, packages: str) -> None:
     """The clients of WebSockets of websockets and of aiohttp send and receive."""
     with serving(WebSocketHandler) as port:

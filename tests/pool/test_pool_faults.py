@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 PROGRAM = Path(__file__).resolve().parents[2] / "benchmarks" / "pool_faults.py"
 

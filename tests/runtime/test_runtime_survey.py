@@ -21,7 +21,7 @@ from planaria.runtime.survey import builtin_modules, find_cut, survey
 from planaria.runtime.surveys import find_survey, keep_survey
 from planaria.runtime.wasmfile import WasmFile, encode_padded
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ PROGRAM = Path(__file__).resolve().parents[2] / "benchmarks" / "server_faults.py
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive
 def test_nothing_answered_is_lost() -> None:
     """With connections cut and the server killed and started again, each answer continues the one before."""
     options = ["--clients", "3", "--sessions", "6", "--seconds", "6", "--kill-every", "2.5", "--live", "4"]

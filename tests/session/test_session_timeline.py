@@ -497,7 +497,7 @@ def test_long_loops_of_quick_executions() -> None:
     for share, everywhere in ((None, True), (1e-9, False)):
         with planaria.Session(limits=planaria.Limits(checkpoint_time=share)) as session:
             history = session._engine.history
-            history.budget._credit = 0.01
+            history.budget._credit = 1e-6
             for _ in range(60):
                 session.execute("x = 1")
             counts = [point.state.count for point in history.points]
