@@ -238,8 +238,8 @@ def test_completion(page: NotebookPage) -> None:
     page.run("lengthy_name = 7")
     page.add("lengthy")
     page.page.keyboard.press("Control+Space")
-    expect(page.page.locator(".cm-tooltip-autocomplete")).to_contain_text("lengthy_name")
-    page.page.keyboard.press("Enter")
+    # Not by a key, which does nothing in the first moments of the list.
+    page.page.locator(".cm-tooltip-autocomplete li", has_text="lengthy_name").click()
     page.page.keyboard.press("Control+Enter")
     expect(page.output(1)).to_have_text("7")
 
@@ -269,7 +269,13 @@ def test_notebooks_as_files(page: NotebookPage) -> None:
     page.page.keyboard.press("Escape")
     with page.page.expect_file_chooser() as chooser:
         page.page.get_by_role("button", name="Import a notebook").click()
-    bash = {"cell_type": "code", "metadata": {}, "source": ["%%bash\n", "echo hi"], "outputs": []}
+    bash = {
+        "cell_type": "code",
+        "id": "added",
+        "metadata": {},
+        "source": ["%%bash\n", "echo hi"],
+        "outputs": [],
+    }
     changed = path.with_name("changed.ipynb")
     notebook.cells.append(nbformat.from_dict({**bash, "execution_count": None}))
     nbformat.write(notebook, changed)
