@@ -134,6 +134,25 @@ def test_a_session_by_name_stays(server: Served) -> None:
         assert (result.value, result.stdout) == ((1, True), "asked\n")
 
 
+def test_functions_for_a_session_that_waits(server: Served) -> None:
+    """A client may bring functions to a session in which an execution waits; the next execution has them."""
+
+    def ask(question: str) -> int:
+        raise Suspend("later")
+
+    def double(x: int) -> int:
+        return 2 * x
+
+    with planaria.connect(server.url, session="waits", callbacks=[ask]) as session:
+        session.start("v = await ask('q')\nv * 2")
+    with planaria.connect(server.url, session="waits", callbacks=[ask, double]) as session:
+        waiting = session.run_in_progress
+        assert waiting is not None
+        waiting.resolve(waiting.pending[0].id, 21)
+        assert waiting.result().value == 42
+        assert session.execute("await double(v)").value == 42
+
+
 def test_two_clients_take_turns(server: Served) -> None:
     """Two clients of one session see each other's variables; `refresh` takes over the count."""
     with (

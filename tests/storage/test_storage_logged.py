@@ -59,6 +59,8 @@ def test_a_log_that_was_cut_off(tmp_path: Path) -> None:
     whole = place.read_bytes()
     for end in range(before, len(whole)):
         for data in (whole[:end], whole[:end] + bytes([whole[end] ^ 1]) + whole[end + 1 :]):
+            if data[before:][:8] != whole[before:][: len(data[before:])][:8]:
+                continue  # not the beginning of an entry: see below
             place.write_bytes(data)
             again = LoggedBackend(tmp_path)
             assert contents(again) == {"a": b"1" * 20}
@@ -71,6 +73,28 @@ def test_a_log_that_was_cut_off(tmp_path: Path) -> None:
     place.write_bytes(b"something else " * 2)
     with pytest.raises(planaria.StorageError, match="log is damaged"):
         contents(LoggedBackend(tmp_path))
+
+
+def test_a_damaged_log(tmp_path: Path) -> None:
+    """Damage before the last entry is an error that names the place, and by which nothing is changed."""
+    backend = LoggedBackend(tmp_path)
+    place = tmp_path / ".storage" / "log"
+    put(backend, a=b"1" * 20)
+    put(backend, b=b"2" * 20)
+    last = place.stat().st_size
+    put(backend, c=b"3" * 20)
+    whole = place.read_bytes()
+    for at in range(last + 8):
+        damaged = whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+        place.write_bytes(damaged)
+        again = LoggedBackend(tmp_path)
+        with pytest.raises(planaria.StorageError, match="log is damaged"):
+            contents(again)
+        with pytest.raises(planaria.StorageError, match="log is damaged"):
+            put(again, d=b"4")
+        assert place.read_bytes() == damaged
+    place.write_bytes(whole)
+    assert sorted(contents(LoggedBackend(tmp_path))) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("name", ["replace", "fsync", "unlink", "open"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import time
 import weakref
@@ -15,6 +16,7 @@ from planaria.errors import (
     PlanariaError,
     ProtocolError,
     ServerError,
+    SessionBusy,
     SessionError,
 )
 from planaria.executors.executor import Entered, Executor, Host, SandboxSetup
@@ -125,6 +127,8 @@ class ServerExecutor(Executor):
         self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
         #: What the server knows of the functions that this session has.
         self._declared: object = None
+        #: Settings that it does not have yet.
+        self._unsent: dict[str, object] = {}
         #: The calls of this kernel's that tasks wait for.
         self._pending: set[int] = set()
         self._left: Literal["kept", "rewound", "lost"] = "kept"
@@ -250,9 +254,16 @@ class ServerExecutor(Executor):
             elif name not in _CHANGED and name not in ("reseed", "shell_limits"):
                 raise CapabilityError(name, self.name)
         if change.get("callbacks") or set(change) - {"callbacks"} or self._declared is not None:
-            self.ask("PATCH", "", change)
+            self._unsent.update(change)
+            self._send_settings()
         self._declared = settings.get("callbacks", self._declared)
         return Entered(Done())
+
+    def _send_settings(self) -> None:
+        """Send the settings; a session in which an execution waits gets them before its next one."""
+        with contextlib.suppress(SessionBusy):
+            self.ask("PATCH", "", self._unsent)
+            self._unsent = {}
 
     # -- entering ------------------------------------------------------------------------------------------
 
@@ -265,10 +276,14 @@ class ServerExecutor(Executor):
                 answer = self.ask("POST", "/query", body)["answer_base64"]
                 return Entered(Answered(decode(decoded(answer))))
             case RunCode(source, _, _, name):
+                if self._unsent:
+                    self._send_settings()
                 self._printed = dict.fromkeys(self._printed, 0)
                 body = {"code": source} if name is None else {"code": source, "name": name}
                 return self._execute("/run", body, guard)
             case RunScript(source, stdin, is_program):
+                if self._unsent:
+                    self._send_settings()
                 self._printed = dict.fromkeys(self._printed, 0)
                 script: dict[str, object] = {
                     "script": source,

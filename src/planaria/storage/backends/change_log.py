@@ -3,6 +3,7 @@
     magic        8 bytes
     generation   8 random bytes: another file has others
     entries      back to back, each of them:
+        mark         the generation again
         size         uint32, of what follows the checksum
         checksum     16 bytes of BLAKE2b over what follows
         time         float64, in seconds since 1970
@@ -10,8 +11,9 @@
         changes      so many, each: size of the path (uint16), size of the contents (int64; -1 removes), path
         contents     back to back
 
-Numbers are little-endian. An entry that is cut off or damaged is the end of the file: its writer was killed,
-or the machine stopped, before it was answered. Those who write and read hold the lock of the backend.
+Numbers are little-endian. A last entry that is not whole is not there: its writer was killed, or the machine
+stopped, before it was answered. Anywhere else it is damage, by which nothing is dropped. Those who write and
+read hold the lock of the backend.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ __all__ = ["ChangeLog", "Logged"]
 _MAGIC: Final = b"\x8aPLNlog\n"
 _GENERATION: Final = 8
 _BEGIN: Final = len(_MAGIC) + _GENERATION
-_SIZE: Final = struct.Struct("<I16s")
+_SIZE: Final = struct.Struct("<8sI16s")
 _HEAD: Final = struct.Struct("<dI")
 _CHANGE: Final = struct.Struct("<Hq")
 _REMOVED: Final = -1
@@ -126,25 +128,27 @@ class ChangeLog:
             return
         if self._file is None or self._file.identity != (status.st_dev, status.st_ino):
             self._forget()
-            self._file = _open(self._place)
-            head = os.pread(self._file.descriptor, _BEGIN, 0)
+            file = _open(self._place)
+            head = os.pread(file.descriptor, _BEGIN, 0)
             if len(head) < _BEGIN or not head.startswith(_MAGIC):
                 raise StorageError(f"{self._place} is damaged: its beginning is not that of a log of changes")
-            self._file.generation = head[len(_MAGIC) :]
-            self.end = _BEGIN
+            file.generation = head[len(_MAGIC) :]
+            self._file, self.end = file, _BEGIN
         if self.end < status.st_size:
             self._read_on(self._file, self._file.read(self.end, status.st_size - self.end))
 
     def _read_on(self, file: _File, data: bytes) -> None:
+        """Take the entries in `data`, up to one that is cut off. Raises StorageError for damage."""
         at = 0
-        while at + _SIZE.size <= len(data):
-            size, checksum = _SIZE.unpack_from(data, at)
-            body = data[at + _SIZE.size : at + _SIZE.size + size]
-            if len(body) < size or _checksum(body) != checksum:
-                return
+        while at < len(data) and (body := _body(data, at, file.generation)) is not None:
             self._take(body, self.end + _SIZE.size)
-            at += _SIZE.size + size
-            self.end += _SIZE.size + size
+            at += _SIZE.size + len(body)
+            self.end += _SIZE.size + len(body)
+        if at < len(data) and _is_damaged(data, at, file.generation):
+            raise StorageError(
+                f"{self._place} is damaged at byte {self.end}: what was saved later cannot be told from it. "
+                "Restore the directory from a copy, or remove this file and lose what it has"
+            )
 
     def _take(self, body: bytes, offset: int) -> None:
         """Know the changes of an entry whose `body` is at `offset`."""
@@ -197,7 +201,7 @@ class ChangeLog:
         if self._file is None:
             self._create(self._place)
         assert self._file is not None
-        entry, body_at = _entry(changes)
+        entry, body_at = _entry(changes, self._file.generation)
         try:
             if os.fstat(self._file.descriptor).st_size > self.end:  # of a writer that was killed
                 os.ftruncate(self._file.descriptor, self.end)
@@ -256,14 +260,36 @@ def _open(place: Path) -> _File:
         return _File(place, os.O_RDONLY)
 
 
-def _entry(changes: Mapping[str, bytes | None]) -> tuple[bytes, int]:
+def _body(data: bytes, at: int, generation: bytes) -> bytes | None:
+    """What is in the entry there; None if it is not whole."""
+    if at + _SIZE.size > len(data):
+        return None
+    mark, size, checksum = _SIZE.unpack_from(data, at)
+    body = data[at + _SIZE.size : at + _SIZE.size + size]
+    return body if mark == generation and len(body) == size and _checksum(body) == checksum else None
+
+
+def _is_damaged(data: bytes, at: int, generation: bytes) -> bool:
+    """Whether what is not a whole entry is something else than the rest of a write that was interrupted: it
+    does not begin as one, or whole entries follow.
+    """
+    begin = data[at : at + len(generation)]
+    if begin.strip(b"\0") and not generation.startswith(begin):
+        return True
+    while (at := data.find(generation, at + 1)) >= 0:
+        if _body(data, at, generation) is not None:
+            return True
+    return False
+
+
+def _entry(changes: Mapping[str, bytes | None], generation: bytes) -> tuple[bytes, int]:
     """An entry, and where its body begins."""
     pieces = [_HEAD.pack(time.time(), len(changes))]
     for path, data in changes.items():
         name = path.encode()
         pieces += [_CHANGE.pack(len(name), _REMOVED if data is None else len(data)), name]
     body = b"".join([*pieces, *(data for data in changes.values() if data)])
-    return _SIZE.pack(len(body), _checksum(body)) + body, _SIZE.size
+    return _SIZE.pack(generation, len(body), _checksum(body)) + body, _SIZE.size
 
 
 def _checksum(body: bytes) -> bytes:
