@@ -416,6 +416,24 @@ def test_diagnosis_of_an_empty_cache_has_no_problems(cache):
     assert not cache.directory.exists()
 
 
+def test_diagnosis_of_a_cache_out_of_reach(tmp_path, monkeypatch):
+    """A cache that cannot be looked at is a problem among the findings, with what to do."""
+    place = tmp_path / ("x" * 300)  # a name that no file can have; permissions do not hold the superuser
+    monkeypatch.setenv("PLANARIA_CACHE", str(place))
+    findings = [one for one in doctor.diagnose(thorough=False) if one.subject == "cache"]
+    assert [one.level for one in findings] == [doctor.Level.PROBLEM]
+    assert str(place) in findings[0].message
+    assert "set PLANARIA_CACHE" in findings[0].message
+
+
+def test_diagnosis_keeps_to_what_is_used(cache, recipe):
+    """A runtime that counts instructions belongs to this version."""
+    key = compiler.tier_recipe(tiers.Tier.CORE, metered=True).key
+    cache.directory.mkdir(mode=0o700, parents=True)
+    cache.module_path(key).write_bytes(b"")
+    assert "old versions" not in subjects(doctor.Level.NOTE)
+
+
 def test_diagnosis_names_damage_and_leftovers(cache, recipe, compiled):
     """Damage and failed background compiles are problems; other versions and partial files are noted."""
     key = compiler.tier_recipe(tiers.Tier.CORE).key

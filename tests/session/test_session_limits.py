@@ -83,16 +83,19 @@ def test_what_was_lost_is_reported(new_session: Callable[..., Any], monkeypatch:
     assert isinstance(error, planaria.CrashError)
     assert error.state == "rewound"
     assert "rewound to 1" in str(error)
+    assert "backtrace" not in str(error)
     assert session.execute("n").value == 1
 
 
 def test_timeout_that_is_caught(new_session: Callable[..., Any]) -> None:
-    """Code may clean up when it is interrupted, and even end well within the time of grace."""
+    """Code may clean up within the time of grace when it is interrupted; it has run out of time all the same."""
     session = new_session(limits=Limits(timeout=0.2, grace=5.0))
     result = session.run(
         "try:\n    while True: pass\nexcept KeyboardInterrupt:\n    for i in range(200_000): x = i\n'cleaned'"
     )
     assert result.value == "cleaned"
+    assert isinstance(result.error, planaria.TimeoutError)
+    assert result.error.state == "kept"
     assert session.execute("x").value == 199_999
     result = session.run(
         "import asyncio\ntry:\n    await asyncio.sleep(600)\nfinally:\n    await asyncio.sleep(0.05)\n    y = 1"

@@ -24,6 +24,18 @@ def test_load_gives_what_was_saved(store: Store) -> None:
     assert bytes(store.load("order-17")) == bytes(snapshot)
 
 
+def test_bytes_of_a_snapshot(store: Store) -> None:
+    """The bytes of a snapshot are kept as it is; anything else is a TypeError, and damage SnapshotCorrupt."""
+    snapshot = make_snapshot(1)
+    store.save("a", bytes(snapshot))
+    assert store.load("a") == snapshot
+    with pytest.raises(TypeError, match="must be bytes"):
+        store.save("b", 5)  # type: ignore[arg-type]
+    with pytest.raises(planaria.SnapshotCorrupt):
+        store.save("b", b"nothing")
+    assert list(store.list()) == ["a"]
+
+
 def test_versions(store: Store) -> None:
     """Each save is a version: the newest is loaded unless another is asked for, by number or by digest."""
     first, second = make_snapshot(1), make_snapshot(2)

@@ -8,6 +8,7 @@ the same image with those pages written over is a running copy.
 from __future__ import annotations
 
 import _signal  # type: ignore[import-not-found]  # `signal` wraps each call in conversions to enums, which cost more than the call
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from planaria.machine.wasi.system import Wasi
 
 __all__ = ["STACK_BASE", "Machine"]
+
+_LOG: Final = logging.getLogger("planaria.machine")
 
 Result = TypeVar("Result")
 
@@ -282,7 +285,10 @@ class Machine:
                 raise self.failure from None
             self.wasi.take_held_output()
             out_of_fuel = trap.code is TrapCode.OUT_OF_FUEL
-            raise Stopped(trap.message, "fuel" if out_of_fuel else self._reason) from None
+            _LOG.debug("a trap: %s", trap.message)
+            # Without the stack of numbered functions before it.
+            cause = trap.message.rpartition("Caused by:")[2].strip()
+            raise Stopped(cause, "fuel" if out_of_fuel else self._reason) from None
         finally:
             ticker.running.pop(self, None)
             if handler is not None:

@@ -77,14 +77,19 @@ def diagnose(*, thorough: bool = True) -> list[Finding]:
     findings = _versions()
     findings += _guest(thorough)
     cache = CompileCache()
-    findings += _directory(cache)
     try:
         keys = {tier: tier_recipe(tier).key for tier in Tier}
+        metered = {tier_recipe(tier, metered=True).key for tier in Tier}
     except RuntimeSetupError:
-        return findings  # told by `_guest` already
-    for tier, key in keys.items():
-        findings.append(_entry(cache, tier, key, thorough))
-    findings += _others(cache, set(keys.values()))
+        keys, metered = {}, set()  # told by `_guest` already
+    try:
+        findings += _directory(cache)
+        findings += [_entry(cache, tier, key, thorough) for tier, key in keys.items()]
+        if keys:
+            findings += _others(cache, {*keys.values(), *metered})
+    except OSError as error:
+        message = f"{cache.directory} cannot be used: {error}; set PLANARIA_CACHE to a directory of your own"
+        findings.append(Finding(Level.PROBLEM, "cache", message))
     return findings
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from planaria import telemetry
 from planaria.errors import EncodeError, LimitError, PlanariaError, ProtocolError, SessionBusy, SessionError
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from planaria.session.collector import Listeners
 
 __all__ = ["abandon", "begin", "enter", "next_step", "outcome_of"]
+
+#: Reasons of a stop with which an execution is not ok, even if its code goes on to its end.
+_LIMITS: Final = ("timeout", "cpu", "fuel")
 
 
 def begin(
@@ -318,6 +321,8 @@ def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Fa
             outcome = Failed("ProtocolError", f"the value is damaged: {damage}")
     if type(outcome) is Done:
         result.repr, result.status = outcome.repr, outcome.exit_code
+    if type(outcome) is Done and stop.reason in _LIMITS:
+        outcome = Failed("KeyboardInterrupt", "")  # the code has handled it, but not what it asked for
     engine.out_of_time = engine.out_of_time + 1 if stop.reason in ("timeout", "cpu") else 0
     if type(outcome) is Failed:
         stop.in_a_row = max(1, engine.out_of_time)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from planaria.errors import (
@@ -54,7 +54,7 @@ class Version:
     """Of the snapshot, in bytes."""
     saved_at: float
     """When, in seconds since 1970 by the clock of the host that saved it."""
-    note: bytes = b""
+    note: bytes = field(default=b"", repr=False)
     """The bytes that were saved beside it."""
 
 
@@ -96,7 +96,7 @@ class Store:
     def save(
         self,
         name: str,
-        snapshot: Snapshot,
+        snapshot: Snapshot | bytes,
         *,
         expected: Version | NotGiven | None = NOT_GIVEN,
         keep: int | None = None,
@@ -106,7 +106,7 @@ class Store:
 
         Args:
             name: the name.
-            snapshot: what to keep.
+            snapshot: what to keep; or its bytes.
             expected: the version that has to be the newest one, None for a name that has to be new. Where
                 another is, nothing is saved: of several that save at once, the first one succeeds.
             keep: how many versions to keep, with this one; all unless given.
@@ -116,6 +116,8 @@ class Store:
         is a delta whose parent is neither at hand nor in this store, ValueError for a name that cannot be.
         """
         _check_name(name)
+        if not isinstance(snapshot, Snapshot):
+            snapshot = Snapshot(snapshot)
         saved_at = time.time()
         fields = (snapshot.digest, len(snapshot), saved_at)
         entry = encode((*fields, note) if note else fields)

@@ -146,7 +146,7 @@ class ChangeLog:
             self.end += _SIZE.size + len(body)
         if at < len(data) and _is_damaged(data, at, file.generation):
             raise StorageError(
-                f"{self._place} is damaged at byte {self.end}: what was saved later cannot be told from it. "
+                f"{self._place} is damaged at byte {self.end}, so that what was saved later cannot be read. "
                 "Restore the directory from a copy, or remove this file and lose what it has"
             )
 
