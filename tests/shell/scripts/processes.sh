@@ -78,13 +78,13 @@ bash -c 'exec no-such-program' 2> /dev/null &
 wait $!
 echo $?
 # ----
-set -m; sleep 5 & kill -STOP %1; sleep 0.1; jobs; kill -CONT %1; sleep 0.1; jobs; kill %1; wait; jobs
+set -m; sleep 5 & a=$!; kill -STOP %1; sleep 0.1; jobs; kill -CONT %1; sleep 0.1; jobs; disown; kill -KILL $a; jobs
 # ----
 set -m; sleep 5 & kill -STOP $!; sleep 0.1; jobs -l | sed 's/[0-9][0-9]*/N/g'; jobs -s; jobs -r; bg %1; sleep 0.1; jobs; kill -9 %1; wait; echo $?
 # ----
 sleep 5 & kill -STOP $!; sleep 0.1; kill -TERM $!; kill -CONT $!; wait $!; echo $?
 # ----
-set -m; sleep 5 & sleep 6 & kill -STOP %1; sleep 0.1; jobs; kill -CONT %1; kill -KILL %1 %2; wait; jobs
+set -m; sleep 5 & a=$!; sleep 6 & b=$!; kill -STOP %1; sleep 0.1; jobs; kill -CONT %1; disown %1 %2; kill -KILL $a $b; jobs
 # ----
 { trap 'echo T' TERM; sleep 0.3; echo end; } & sleep 0.1; kill -STOP $!; kill -TERM $!; sleep 0.2; kill -CONT $!; wait; echo $?
 # ----
