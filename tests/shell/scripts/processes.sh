@@ -80,7 +80,7 @@ echo $?
 # ----
 set -m; sleep 5 & a=$!; kill -STOP %1; sleep 0.1; jobs; kill -CONT %1; sleep 0.1; jobs; disown; kill -KILL $a; jobs
 # ----
-set -m; sleep 5 & kill -STOP $!; sleep 0.1; jobs -l | sed 's/[0-9][0-9]*/N/g'; jobs -s; jobs -r; bg %1; sleep 0.1; jobs; kill -9 %1; wait; echo $?
+set -m; sleep 5 & a=$!; kill -STOP $a; sleep 0.1; jobs -l | sed 's/  *[0-9][0-9]* / N /'; jobs -s; jobs -r; bg %1; sleep 0.1; jobs; disown; kill -9 $a; echo $?
 # ----
 sleep 5 & kill -STOP $!; sleep 0.1; kill -TERM $!; kill -CONT $!; wait $!; echo $?
 # ----
