@@ -23,6 +23,13 @@ def server() -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
+def page_server() -> Iterator[Served]:
+    """A server with a page, whose store is in memory."""
+    with served(store=planaria.MemoryStore(), page=True) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
 def client(server: Served) -> Iterator[httpx.Client]:
     """A client of that server."""
     with client_of(server.url) as one:

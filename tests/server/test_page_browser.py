@@ -17,7 +17,6 @@ from page_in_browser import CHROMIUM, NotebookPage, browser
 from playwright.sync_api import Browser, expect
 from session_server import Served, client_of, served
 
-import planaria
 from planaria.server import Token
 
 pytestmark = [
@@ -30,12 +29,6 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     with browser() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def page_server() -> Iterator[Served]:
-    with served(store=planaria.MemoryStore(), page=True) as running:
         yield running
 
 

@@ -19,13 +19,6 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def page_server() -> Iterator[Served]:
-    """A server with a page, whose store is in memory."""
-    with served(store=planaria.MemoryStore(), page=True) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def client(page_server: Served) -> Iterator[httpx.Client]:
     with client_of(page_server.url) as one:
         yield one
