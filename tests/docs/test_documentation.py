@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,10 @@ def test_every_python_block_does_what_its_comments_say(
 ) -> None:
     """The blocks of a document run one after the other and show what they promise."""
     monkeypatch.chdir(tmp_path)
-    run_blocks(document)
+    # What a reader keeps goes with the test; a short path, since sockets may be made in it.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:
+        monkeypatch.setattr(tempfile, "tempdir", temporary)
+        run_blocks(document)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
