@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from planaria.machine.processors import Processors
 from planaria.machine.ticker import Ticker
 
 
@@ -34,7 +35,7 @@ def begin(ticker: Ticker, guest: Any) -> None:
 def test_visits() -> None:
     """A running guest is asked again and again, and the epoch moves only when one is due."""
     moved: list[int] = []
-    ticker = Ticker(lambda: moved.append(ticker.epoch))
+    ticker = Ticker(lambda: moved.append(ticker.epoch), Processors(1))
     guest = Guest()
     begin(ticker, guest)
     for _ in range(3):
@@ -53,7 +54,7 @@ def test_visits() -> None:
 def test_guests_that_want_it_are_visited() -> None:
     """A guest that wants visits gets them now and then though it is not due."""
     visited = threading.Event()
-    ticker = Ticker(visited.set)
+    ticker = Ticker(visited.set, Processors(1))
     guest = Guest()
     guest.wants_visits = True
     begin(ticker, guest)
@@ -63,7 +64,7 @@ def test_guests_that_want_it_are_visited() -> None:
 
 def test_sleeps_and_wakes() -> None:
     """With no guest running it falls asleep; the next guest wakes it."""
-    ticker = Ticker(lambda: None)
+    ticker = Ticker(lambda: None, Processors(1))
     for _ in range(3):
         guest = Guest()
         begin(ticker, guest)
@@ -80,7 +81,7 @@ def test_sleeps_and_wakes() -> None:
 @pytest.mark.filterwarnings("ignore:This process")
 def test_fork() -> None:
     """In a child of a fork, made while a guest runs or not, the ticker begins anew."""
-    ticker = Ticker(lambda: None)
+    ticker = Ticker(lambda: None, Processors(1))
     running = Guest()
     begin(ticker, running)
     assert running.asked.acquire(timeout=60)

@@ -179,8 +179,15 @@ class Executor(ABC):
     """What the kernel can import, "core" or "full"; see docs/internals/engine.md."""
     fuel_used: int = 0
     """The WebAssembly instructions of the last entry, where they are counted."""
+    waited: float = 0.0
+    """The seconds of the last entry in which the kernel waited for a processor."""
     python_version: str | None = None
     """The version of the kernel's Python, as "3.12", where variables can be pickled."""
+
+    @property
+    def starts_at_once(self) -> bool:
+        """Whether `start` would take no more than a few milliseconds."""
+        return False
 
     # -- parts that only some executors have ---------------------------------------------------------------
 

@@ -129,6 +129,13 @@ class WasmExecutor(Executor):
         if hasattr(self, "_host"):
             raise SessionError("this executor has a session already; create another one")
         self._host = host
+        try:
+            self._start(host, limits, setup)
+        except BaseException:
+            del self._host  # it may be started again
+            raise
+
+    def _start(self, host: Host, limits: Limits, setup: SandboxSetup) -> None:
         self._image = setup.image
         self._files = setup.files
         self._memory_limit = limits.memory
@@ -149,6 +156,10 @@ class WasmExecutor(Executor):
         if self._tier is Tier.CORE and not self._is_metered:
             tiers.start_background_compile()
         self.reset()
+
+    @property
+    def starts_at_once(self) -> bool:
+        return tiers.is_loaded()
 
     def _first_tier(self, setup: SandboxSetup) -> Tier:
         if setup.repeatable or setup.journal is not None or self._is_metered:
@@ -435,7 +446,7 @@ class WasmExecutor(Executor):
 
     def enter(self, command: Command, guard: Guard) -> Entered:
         deferred, self._deferred = self._deferred, None
-        self.fuel_used = 0
+        self.fuel_used, self.waited = 0, 0.0
         endpoint = self._endpoint
         if self._machine is not None and isinstance(command, (RunCode, RunScript)):
             self._machine.set_timer(0)
@@ -501,7 +512,7 @@ class WasmExecutor(Executor):
             self.close()
             raise
         finally:
-            self.fuel_used = machine.fuel_used
+            self.fuel_used, self.waited = machine.fuel_used, machine.waited
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:

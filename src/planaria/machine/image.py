@@ -37,6 +37,7 @@ __all__ = [
     "forget_image",
     "image_lock",
     "image_place",
+    "is_loaded",
     "keep_image",
     "make_immortal",
     "new_image",
@@ -103,17 +104,23 @@ def image_place(recipe: Recipe) -> Path:
     return CompileCache().directory / f"image-{recipe.key}"
 
 
+def is_loaded(recipe: Recipe) -> bool:
+    """Whether this process has the image of a recipe already."""
+    image = _loaded.get(recipe)
+    return image is not None and image.is_whole
+
+
 def find_image(recipe: Recipe) -> Image | None:
     """The image of a recipe: of this process or from the cache.
 
     None where the cache does not have it, or not its files. Raises RuntimeSetupError when it is damaged.
     """
-    image = _loaded.get(recipe)
-    if image is None or not image.is_whole:
-        CompileCache().prepare()
-        image = _read(recipe)
-        if image is not None:
-            _loaded[recipe] = image
+    if is_loaded(recipe):
+        return _loaded[recipe]
+    CompileCache().prepare()
+    image = _read(recipe)
+    if image is not None:
+        _loaded[recipe] = image
     return image
 
 

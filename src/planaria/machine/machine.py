@@ -32,6 +32,7 @@ from planaria.machine.memory import (
     MemoryFile,
 )
 from planaria.machine.private_pages import STACK_BASE
+from planaria.machine.processors import Turn, processors
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
 from planaria.machine.write_protection import FAULTS, thread_usage
@@ -77,7 +78,7 @@ _shapes: dict[str, tuple[int, int]] = {}
 
 @once
 def _ticker() -> Ticker:
-    return Ticker(increment_epochs)
+    return Ticker(increment_epochs, processors())
 
 
 _main_thread: Final = threading.main_thread().ident
@@ -154,6 +155,9 @@ class Machine:
         self._thread = 0
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
+        self._turn = Turn(processors())
+        #: The seconds of the last call in which it waited for a processor.
+        self.waited = 0.0
         # What ends a sleep. A queue, as a signal handler must be able to wake the thread that it interrupts:
         # an Event is locked for a moment when a wait begins, and would be waited for by its own holder.
         self._calls_to_wake: SimpleQueue[None] = SimpleQueue()
@@ -274,6 +278,7 @@ class Machine:
         if ticker.is_asleep:
             ticker.wake()
         try:
+            self._turn.begin(self._is_stopping)
             if self._epoch != ticker.epoch:
                 self._epoch = ticker.epoch
                 self._store.set_epoch_deadline(1)
@@ -290,6 +295,8 @@ class Machine:
             cause = trap.message.rpartition("Caused by:")[2].strip()
             raise Stopped(cause, "fuel" if out_of_fuel else self._reason) from None
         finally:
+            self._turn.end()
+            self.waited = self._turn.lost(0.0)
             ticker.running.pop(self, None)
             if handler is not None:
                 _signal.signal(_SIGINT, handler)
@@ -316,7 +323,8 @@ class Machine:
             if self._reason == "interrupt" and self._interrupted_at is None:
                 # It was pressed a moment before, and the guest is not to learn it before this returns.
                 raise KeyboardInterrupt
-            yield
+            with self._turn.given_up():
+                yield
         except KeyboardInterrupt:
             self._reason = self._reason or "interrupt"
             self._interrupted_at = time.monotonic()
@@ -356,7 +364,7 @@ class Machine:
             deadline, clock = guard.deadline, self._cpu_clock
             if guard.interrupted is not None and guard.interrupted():
                 self._reason = "interrupt"
-            elif deadline is not None and now >= deadline:
+            elif deadline is not None and now >= deadline + self._turn.lost(now):
                 self._reason = "timeout"
             elif clock is not None and self._cpu_deadline is not None and self._used_up(clock):
                 self._reason = "cpu"
@@ -371,6 +379,10 @@ class Machine:
             self._wake()
             return True
         return not self._delivered
+
+    def _is_stopping(self) -> bool:
+        """Whether the guest is to be interrupted or stopped, or was in this call."""
+        return self._kill or self._reason is not None
 
     def is_due(self) -> bool:
         """Whether the guest is to be interrupted as soon as the host function it waits for ends."""
@@ -391,6 +403,7 @@ class Machine:
         """The epoch's callback, on the guest's own thread in the middle of its code; see
         `set_epoch_callback`.
         """
+        self._turn.go_on(self._is_stopping)
         if self._kill:
             raise Trap("stopped hard")
         self.wasi.take_held_output()
@@ -422,7 +435,10 @@ class Machine:
 
     def sleep(self, seconds: float) -> bool:
         """Wait on behalf of the guest; False when the wait was cut short by an interrupt."""
-        end = time.monotonic() + seconds
+        with self._turn.given_up():
+            return self._sleep(time.monotonic() + seconds)
+
+    def _sleep(self, end: float) -> bool:
         while (left := end - time.monotonic()) > 0:
             try:
                 self._calls_to_wake.get(timeout=min(left, _LONGEST_WAIT))
@@ -436,6 +452,7 @@ class Machine:
         return True
 
     def _wake(self) -> None:
+        self._turn.hurry()
         if self._calls_to_wake.empty():
             self._calls_to_wake.put(None)
 

@@ -3,7 +3,7 @@
 WebAssembly code checks the engine's epoch at loops and function entries; when it was incremented
 the store's callback runs on the guest's own thread and may raise an interrupt in the guest, stop it,
 or let it go on. So the ticker only looks, every 10 ms while a session executes, whether a machine has
-a pending interrupt, and increments the epoch then. It sleeps while no session executes, and restarts in
+a pending interrupt, or has to let others compute (`processors.py`), and increments the epoch then. It sleeps while no session executes, and restarts in
 the child of a `fork()`.
 """
 
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from planaria.fork import in_forked_child
+from planaria.machine.processors import Processors
 
 __all__ = ["TICK_SECONDS", "Ticker", "Watched"]
 
@@ -37,10 +38,13 @@ class Watched(Protocol):
 
 
 class Ticker:
-    """Visits running guests by incrementing the epoch; `increment` must be thread-safe."""
+    """Visits running guests by incrementing the epoch; `increment` must be thread-safe. It ends turns at
+    `processors`.
+    """
 
-    def __init__(self, increment: Callable[[], None]) -> None:
+    def __init__(self, increment: Callable[[], None], processors: Processors) -> None:
         self._increment_engine = increment
+        self._processors = processors
         #: How often the epoch was incremented.
         self.epoch = 0
         #: The guests that run; each puts itself here and takes itself away.
@@ -95,4 +99,5 @@ class Ticker:
         running = list(self.running)
         now = time.monotonic()
         due = [guest for guest in running if guest.due(now)]
-        return bool(due) or (tick % _VISIT_TICKS == 0 and any(guest.wants_visits for guest in running))
+        exceeds = self._processors.tick()
+        return exceeds or bool(due) or (tick % _VISIT_TICKS == 0 and any(guest.wants_visits for guest in running))

@@ -21,7 +21,7 @@ from planaria.runtime.compiler import CompileRecipe, Tier, tier_recipe
 if TYPE_CHECKING:
     import wasmtime
 
-__all__ = ["Tier", "ensure", "is_compiled", "load", "load_recipe", "start_background_compile", "wait"]
+__all__ = ["Tier", "ensure", "is_compiled", "is_loaded", "load", "load_recipe", "start_background_compile", "wait"]
 
 _log: Final = logging.getLogger("planaria.runtime")
 
@@ -46,6 +46,11 @@ def is_compiled(tier: Tier, *, metered: bool = False) -> bool:
     if (tier, metered) in _modules:
         return True
     return CompileCache().find(tier_recipe(tier, metered=metered).key) is not None
+
+
+def is_loaded(*, metered: bool = False) -> bool:
+    """Whether this process has a compiled guest already, of one tier or the other."""
+    return any((tier, metered) in _modules for tier in Tier)
 
 
 def load(tier: Tier, *, metered: bool = False) -> wasmtime.Module:

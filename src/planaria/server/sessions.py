@@ -163,7 +163,9 @@ class ServedSession(NamedSession):
         shown = nullcontext() if notebook is None else notebook.recording(source, kind, cell)
         with self._executing(shown) as recording:
             async with session._turns.held():
-                execution = executing.begin(session._engine, source, timeout, name, stdin, program)
+                execution = await session._turns.begin(
+                    lambda: executing.begin(session._engine, source, timeout, name, stdin, program)
+                )
                 result = await session._advance(execution, sleep=not step)
             return _noted(recording, Outcome(execution, result))
 

@@ -7,6 +7,7 @@ It has settings, an executor, the execution in flight, host calls, a history and
 from __future__ import annotations
 
 import os
+import threading
 import time
 import weakref
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,8 @@ from planaria.executors.messages import (
 from planaria.executors.wasm import WasmExecutor
 from planaria.files.view import Files
 from planaria.limits import Guard, Stopped
+from planaria.machine.image import is_loaded
+from planaria.machine.recipe import Recipe
 from planaria.session.error_mapping import answer_of, effect_of
 from planaria.session.execution_state import ExecutionState, Stop, StopState
 from planaria.session.history import History, Point
@@ -78,7 +81,8 @@ class SessionEngine:
         """How many executions ran out of time, one after the other, the latest included."""
         self._forget()
         self._setup: SandboxSetup | None = None
-        if self.executor.is_sandbox:
+        self._starting = threading.RLock()
+        if self.executor.is_sandbox and (settings.image is not None or is_loaded(Recipe())):
             self._setup = sandbox_setup(settings, self.recorder)
         if settings.has_workspace:
             from planaria.session.workspace_link import open_workspace
@@ -108,9 +112,24 @@ class SessionEngine:
 
     # -- phases --------------------------------------------------------------------------------------------
 
+    @property
+    def starts_at_once(self) -> bool:
+        """Whether `start` would take no more than a few milliseconds, and the kernel not be entered."""
+        is_there = self._setup is not None and self.settings.bounds.fuel is None and self.executor.starts_at_once
+        return is_there and not self._own_settings()
+
     def start(self) -> None:
-        """Start the kernel. May take long where an executor has to prepare a process first."""
+        """Start the kernel, if it was not started. May take long where a process has to be prepared first, or
+        the runtime to be compiled.
+        """
+        with self._starting:
+            if self.phase is Phase.NEW:
+                self._start()
+
+    def _start(self) -> None:
         begun = time.monotonic()
+        if self._setup is None and self.executor.is_sandbox:
+            self._setup = sandbox_setup(self.settings, self.recorder)
         telemetry.count(self)
         with telemetry.span("session", session=f"{id(self):#x}", executor=self.executor.name):
             self._open_network()
@@ -189,6 +208,8 @@ class SessionEngine:
     def files(self) -> Files:
         """The session's files, from the host."""
         self.check_open()
+        if self.executor.is_sandbox:
+            self.start()
         files = self.executor.files
         if files is None:
             raise self.executor.missing("files")
@@ -208,19 +229,23 @@ class SessionEngine:
 
     def configure(self) -> None:
         """Configure a fresh kernel for this session."""
-        given, usual = self.settings, self.executor.settings
-        settings = kernel_settings(
-            given,
-            has_shell="shell" in self.executor.capabilities,
-            workspace=self.workspace,
-            network=self.network,
-        )
-        news = {name: value for name, value in settings.items() if name not in usual or usual[name] != value}
+        given, news = self.settings, self._own_settings()
         seed: dict[str, object] = {"reseed": os.urandom(16)} if given.seed is None else {"seed": given.seed}
         if news:
             answer_of("configure", self.executor.configure({**news, **seed}))
         else:
             self.executor.configure_later(seed)
+
+    def _own_settings(self) -> dict[str, object]:
+        """The settings of this session's kernel that others do not have from the beginning."""
+        usual = self.executor.settings
+        settings = kernel_settings(
+            self.settings,
+            has_shell="shell" in self.executor.capabilities,
+            workspace=self.workspace,
+            network=self.network,
+        )
+        return {name: value for name, value in settings.items() if name not in usual or usual[name] != value}
 
     def refresh_packages(self) -> None:
         """Have the kernel look for packages that were installed or removed meanwhile."""
@@ -334,6 +359,7 @@ class SessionEngine:
         other.phase = Phase.READY
         telemetry.count(other)
         other.out_of_time = 0
+        other._starting = threading.RLock()
         other._setup = self._setup
         files = self.executor.files
         assert files is not None

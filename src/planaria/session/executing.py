@@ -45,6 +45,8 @@ __all__ = ["abandon", "begin", "enter", "next_step", "outcome_of"]
 
 #: Reasons of a stop with which an execution is not ok, even if its code goes on to its end.
 _LIMITS: Final = ("timeout", "cpu", "fuel")
+#: Values of more bytes than this are decoded where the kernel was entered, beside an event loop.
+_LARGE_VALUE: Final = 1 << 14
 
 
 def begin(
@@ -159,12 +161,16 @@ def enter(engine: SessionEngine, execution: ExecutionState) -> None:
         return
     finally:
         execution.use_fuel(executor.fuel_used)
+        if executor.waited:
+            execution.stand_still(executor.waited)
         if measured is not None:
             used = max(0.0, executor.cpu_seconds() - measured)
             execution.cpu_left = max(0.0, (execution.cpu_left or 0.0) - used)
     report = entered.report
     if type(report) is Done or type(report) is Failed:
         execution.take(report)
+        if type(report) is Done and report.value is not None and len(report.value) > _LARGE_VALUE:
+            execution.decode_early(report.value)
     elif not _take_report(engine, execution, report):
         return
     if entered.reason is not None and execution.stop.reason is None:
@@ -184,7 +190,9 @@ def _take_report(engine: SessionEngine, execution: ExecutionState, report: Repor
             return True
         case TierMissing():
             # Nothing has been run: the source imports modules that only the full tier has.
+            begun = time.monotonic()
             engine.snapshots_for("tier").move_up()
+            execution.stand_still(time.monotonic() - begun)
             execution.begin_again(engine.executor.tier)
             return True
         case Refused():
@@ -204,9 +212,11 @@ def _repeat_on_full_tier(engine: SessionEngine, execution: ExecutionState, neede
     if point is None:
         _crash(engine, execution, Stopped(f"an import of {needed} needs the full runtime", None))
         return
+    begun = time.monotonic()
     snapshots = engine.snapshots_for("tier")
     snapshots.restore(point.state.kernel)
     snapshots.move_up()
+    execution.stand_still(time.monotonic() - begun)
     engine.host_calls.drop_answers()
     pending = {call.id: call for call in point.state.pending}
     if not execution.was_seen:

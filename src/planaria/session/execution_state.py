@@ -7,13 +7,14 @@ knows what was printed, when the execution must end, why it was stopped, and its
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from planaria.errors import PlanariaError
+from planaria.errors import PlanariaError, ProtocolError
 from planaria.executors.messages import (
     CallAnswer,
     Cancel,
@@ -88,6 +89,7 @@ class ExecutionState:
         "_answers",
         "_collector",
         "_command",
+        "_decoded",
         "_first",
         "_left",
         "_listeners",
@@ -171,6 +173,8 @@ class ExecutionState:
         self._sent: list[tuple[HostCall, Ok | Raised]] = []
         self._listeners = listeners
         self._collector: Collector | None = None
+        #: A value and what it was decoded to.
+        self._decoded: tuple[bytes, object] = b"", None
 
     # -- commands and reports ------------------------------------------------------------------------------
 
@@ -327,6 +331,11 @@ class ExecutionState:
         if self.stop.reason is None:
             self.interrupt("interrupt")
 
+    def stand_still(self, seconds: float) -> None:
+        """So many seconds are not its own: the kernel waited for a processor, or for the compiler."""
+        if self.deadline is not None:
+            self.deadline += seconds
+
     def pause(self) -> None:
         """It is not driven any more: its time stands still."""
         self.inside = False
@@ -373,8 +382,15 @@ class ExecutionState:
 
     # -- results -------------------------------------------------------------------------------------------
 
+    def decode_early(self, encoded: bytes) -> None:
+        """Have `decoded` take no time for a value; one that is damaged is left to it."""
+        with contextlib.suppress(ProtocolError):
+            self._decoded = encoded, self.decoded(encoded)
+
     def decoded(self, encoded: bytes) -> object:
         """Its value; what cannot be decoded is replaced by a Repr that says why. Raises ProtocolError."""
+        if self._decoded[0] is encoded:
+            return self._decoded[1]
         deadline = None if self.deadline is None else self.deadline + self.limits.grace
         try:
             return decode(encoded, Budget(deadline, self.limits.decoded()), [])

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import os
-import queue
 import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import Any, Final, Generic, TypeVar
 
+from planaria.errors import SessionError
 from planaria.event_loops import EventLoop, asyncio_loop
 from planaria.fork import in_forked_child
 from planaria.loop_thread import LoopThread
@@ -29,20 +29,83 @@ Result = TypeVar("Result")
 #: Calls a function and puts what comes of it into a future.
 _Job = Callable[[], None]
 
-_idle: list[queue.SimpleQueue[_Job]] = []
-_KEEP_IDLE = 16
+_KEEP_IDLE: Final = 16
 
 _callbacks: Final = LoopThread("planaria-callbacks")
 
-in_forked_child("threads")(_idle.clear)  # threads do not survive a fork
+
+class _Threads:
+    """Threads for jobs, as many as there are jobs, and one more that waits for the next.
+
+    Starting a thread waits until it runs, which on a busy machine takes long. So it is not done where a job
+    is handed over, which may be an event loop: before a thread begins a job it sees to it that another one
+    waits.
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+        in_forked_child("threads")(self.forget)
+
+    def forget(self) -> None:
+        """Threads do not survive a fork."""
+        self._lock = threading.Lock()
+        #: With the futures that get what comes of them.
+        self._jobs: deque[tuple[_Job, Future[Any]]] = deque()
+        self._idle: list[threading.Lock] = []
+        #: Whether a thread is about to begin, and to look for jobs.
+        self._is_starting = False
+
+    def hand_over(self, job: _Job, future: Future[Any]) -> None:
+        """Have a thread do a job. Raises SessionError when none waits, and the process can have no more."""
+        with self._lock:
+            self._jobs.append((job, future))
+            if self._idle:
+                self._idle.pop().release()
+                return
+            if self._is_starting:
+                return
+            self._is_starting = True
+        self._start()
+
+    def _start(self) -> None:
+        """Start a thread, which was announced. Jobs that rely on it fail when there can be none."""
+        try:
+            with host_resources("a thread for a callback"):
+                threading.Thread(target=self._work, name="planaria-worker", daemon=True).start()
+        except BaseException as error:
+            with self._lock:
+                self._is_starting = False
+                jobs, self._jobs = self._jobs, deque()
+            for _, future in jobs:
+                future.set_exception(error)
+            raise
+
+    def _work(self) -> None:
+        bell = threading.Lock()
+        bell.acquire()
+        with self._lock:
+            self._is_starting = False
+        while True:
+            with self._lock:
+                job = self._jobs.popleft()[0] if self._jobs else None
+                starts = job is not None and not self._idle and not self._is_starting
+                if starts:
+                    self._is_starting = True
+                elif job is None:
+                    if len(self._idle) >= _KEEP_IDLE:
+                        return
+                    self._idle.append(bell)
+            if job is None:
+                bell.acquire()
+                continue
+            if starts:
+                with contextlib.suppress(SessionError):  # it is told whose jobs relied on it
+                    self._start()
+            job()
+            job = None  # which has what it refers to
 
 
-def _work(jobs: queue.SimpleQueue[_Job]) -> None:
-    while True:
-        jobs.get()()
-        if len(_idle) >= _KEEP_IDLE:
-            return
-        _idle.append(jobs)
+_threads: Final = _Threads()
 
 
 def submit(function: Callable[[], Result]) -> Future[Result]:
@@ -59,15 +122,7 @@ def submit(function: Callable[[], Result]) -> Future[Result]:
         else:
             future.set_result(result)
 
-    try:
-        jobs = _idle.pop()
-    except IndexError:
-        jobs = queue.SimpleQueue()
-        jobs.put(job)
-        with host_resources("a thread for a callback"):
-            threading.Thread(target=_work, args=(jobs,), name="planaria-worker", daemon=True).start()
-    else:
-        jobs.put(job)
+    _threads.hand_over(job, future)
     return future
 
 

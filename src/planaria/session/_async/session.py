@@ -61,7 +61,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         yours raised.
         """
         async with self._turns.held():
-            execution = executing.begin(self._engine, code, timeout, name)
+            execution = await self._turns.begin(lambda: executing.begin(self._engine, code, timeout, name))
             return await self._advance(execution, sleep=True)
 
     async def execute(
@@ -99,7 +99,10 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
     async def _run_script(self, script: str, timeout: float | NotGiven | None, stdin: str | bytes) -> Result:
         async with self._turns.held():
             self._engine.executor.require("shell")
-            execution = executing.begin(self._engine, script, timeout, stdin=bytes_of_stdin(stdin))
+            given = bytes_of_stdin(stdin)
+            execution = await self._turns.begin(
+                lambda: executing.begin(self._engine, script, timeout, stdin=given)
+            )
             return await self._advance(execution, sleep=True)
 
     async def _run_program(
@@ -114,8 +117,9 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         """
         async with self._turns.held():
             self._engine.executor.require("shell")
-            execution = executing.begin(
-                self._engine, script, timeout, stdin=stdin, program=Listeners(on_bytes=on_bytes)
+            program = Listeners(on_bytes=on_bytes)
+            execution = await self._turns.begin(
+                lambda: executing.begin(self._engine, script, timeout, stdin=stdin, program=program)
             )
             return await self._advance(execution, sleep=True)
 
@@ -143,7 +147,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         async with self._turns.held():
             if code is None:
                 return None
-            execution = executing.begin(self._engine, code, timeout)
+            execution = await self._turns.begin(lambda: executing.begin(self._engine, code, timeout))
             await self._advance(execution, sleep=False)
             return AsyncExecution(self, execution)
 
@@ -216,31 +220,27 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
 
         With `reseed`, `random`, numpy's global generator and temporary names do not repeat between copies.
         """
-        async with self._turns.held():
-            return [self._around(engine) for engine in checkpoints.fork(self._engine, n, reseed)]
+        copies = await self._ask(lambda engine: checkpoints.fork(engine, n, reseed))
+        return [self._around(engine) for engine in copies]
 
     async def checkpoint(self, label: str) -> None:
         """Keep the present state under `label`, for `rewind`; an older one of that label is replaced."""
-        async with self._turns.held():
-            checkpoints.checkpoint(self._engine, label)
+        await self._ask(lambda engine: checkpoints.checkpoint(engine, label))
 
     async def rewind(self, place: str | int) -> None:
         """Go back to a checkpoint by its label, or to the state after so many executions.
 
         Raises SessionError, and changes nothing, when that state was not kept.
         """
-        async with self._turns.held():
-            checkpoints.rewind(self._engine, place)
+        await self._ask(lambda engine: checkpoints.rewind(engine, place))
 
     async def undo(self, n: int = 1) -> None:
         """Take back the last `n` executions; `redo` takes that back."""
-        async with self._turns.held():
-            checkpoints.undo(self._engine, n)
+        await self._ask(lambda engine: checkpoints.undo(engine, n))
 
     async def redo(self) -> None:
         """Take back an `undo`, as long as nothing was executed since."""
-        async with self._turns.held():
-            checkpoints.redo(self._engine)
+        await self._ask(checkpoints.redo)
 
     @property
     def history(self) -> list[HistoryEntry]:

@@ -16,7 +16,7 @@ from planaria.session import executing
 from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
 from planaria.session.host_calls import calling_back
-from planaria.session.phases import Phase
+from planaria.session.phases import Phase, Step
 from planaria.session.worker_threads import submit
 
 __all__ = ["AsyncTurns", "interruption"]
@@ -46,8 +46,8 @@ class AsyncTurns:
         _all.add(self)
 
     def prepare(self) -> None:
-        """Do what the constructor of a session waits for: start the kernel, if that takes milliseconds."""
-        if self._engine.executor.is_sandbox:
+        """Do what the constructor of a session waits for: start the kernel, if that takes no time."""
+        if self._engine.starts_at_once:
             self._engine.start()
 
     @contextlib.asynccontextmanager
@@ -102,6 +102,29 @@ class AsyncTurns:
         future = submit(function)
         await until_done(future)
         return future.result()
+
+    async def begin(self, begun: Callable[[], ExecutionState]) -> ExecutionState:
+        """Begin an execution, for which the state before it is kept, and enter the kernel for it."""
+        engine = self._engine
+
+        def first() -> ExecutionState:
+            execution = begun()
+            try:
+                if executing.next_step(engine, execution, sleep=False) is Step.ENTER:
+                    executing.enter(engine, execution)
+            except BaseException as error:
+                executing.abandon(engine, execution, error)
+                raise
+            return execution
+
+        try:
+            return await self.call(first)
+        except interruption() as error:
+            execution = engine.execution
+            if execution is None:
+                raise
+            execution.interrupted_by(error)
+            return execution
 
     async def enter(self, execution: ExecutionState) -> None:
         """Enter the kernel."""

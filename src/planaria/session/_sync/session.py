@@ -61,7 +61,7 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         yours raised.
         """
         with self._turns.held():
-            execution = executing.begin(self._engine, code, timeout, name)
+            execution = self._turns.begin(lambda: executing.begin(self._engine, code, timeout, name))
             return self._advance(execution, sleep=True)
 
     def execute(
@@ -99,7 +99,8 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
     def _run_script(self, script: str, timeout: float | NotGiven | None, stdin: str | bytes) -> Result:
         with self._turns.held():
             self._engine.executor.require("shell")
-            execution = executing.begin(self._engine, script, timeout, stdin=bytes_of_stdin(stdin))
+            given = bytes_of_stdin(stdin)
+            execution = self._turns.begin(lambda: executing.begin(self._engine, script, timeout, stdin=given))
             return self._advance(execution, sleep=True)
 
     def _run_program(
@@ -114,8 +115,9 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         """
         with self._turns.held():
             self._engine.executor.require("shell")
-            execution = executing.begin(
-                self._engine, script, timeout, stdin=stdin, program=Listeners(on_bytes=on_bytes)
+            program = Listeners(on_bytes=on_bytes)
+            execution = self._turns.begin(
+                lambda: executing.begin(self._engine, script, timeout, stdin=stdin, program=program)
             )
             return self._advance(execution, sleep=True)
 
@@ -143,7 +145,7 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         with self._turns.held():
             if code is None:
                 return None
-            execution = executing.begin(self._engine, code, timeout)
+            execution = self._turns.begin(lambda: executing.begin(self._engine, code, timeout))
             self._advance(execution, sleep=False)
             return Execution(self, execution)
 
@@ -216,31 +218,27 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
 
         With `reseed`, `random`, numpy's global generator and temporary names do not repeat between copies.
         """
-        with self._turns.held():
-            return [self._around(engine) for engine in checkpoints.fork(self._engine, n, reseed)]
+        copies = self._ask(lambda engine: checkpoints.fork(engine, n, reseed))
+        return [self._around(engine) for engine in copies]
 
     def checkpoint(self, label: str) -> None:
         """Keep the present state under `label`, for `rewind`; an older one of that label is replaced."""
-        with self._turns.held():
-            checkpoints.checkpoint(self._engine, label)
+        self._ask(lambda engine: checkpoints.checkpoint(engine, label))
 
     def rewind(self, place: str | int) -> None:
         """Go back to a checkpoint by its label, or to the state after so many executions.
 
         Raises SessionError, and changes nothing, when that state was not kept.
         """
-        with self._turns.held():
-            checkpoints.rewind(self._engine, place)
+        self._ask(lambda engine: checkpoints.rewind(engine, place))
 
     def undo(self, n: int = 1) -> None:
         """Take back the last `n` executions; `redo` takes that back."""
-        with self._turns.held():
-            checkpoints.undo(self._engine, n)
+        self._ask(lambda engine: checkpoints.undo(engine, n))
 
     def redo(self) -> None:
         """Take back an `undo`, as long as nothing was executed since."""
-        with self._turns.held():
-            checkpoints.redo(self._engine)
+        self._ask(checkpoints.redo)
 
     @property
     def history(self) -> list[HistoryEntry]:

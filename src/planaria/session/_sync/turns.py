@@ -120,6 +120,10 @@ class Turns:
         """Call a function that may block and does not use the engine."""
         return function()
 
+    def begin(self, begun: Callable[[], ExecutionState]) -> ExecutionState:
+        """Begin an execution, for which the state before it is kept."""
+        return begun()
+
     def enter(self, execution: ExecutionState) -> None:
         """Enter the kernel."""
         executing.enter(self._engine, execution)
