@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 import threading
 from typing import Any
 
@@ -134,5 +135,54 @@ def test_listeners() -> None:
             with pytest.raises(LookupError):
                 await session.execute("print(1)")
             assert (await session.run("2")).value == 2
+
+    asyncio.run(main())
+
+
+def test_work_is_done_beside_the_event_loop() -> None:
+    """The thread of the event loop captures, restores and enters no kernel, whatever a session does."""
+    called: set[str] = set()
+    work = {"capture", "restore", "enter", "spawn", "_go_back", "pages", "decode_early", "boot_image"}
+
+    def note(frame: Any, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code.co_name in work and "planaria" in frame.f_code.co_filename:
+            called.add(f"{frame.f_globals['__name__']}.{frame.f_code.co_name}")
+
+    async def main() -> None:
+        session = planaria.AsyncSession(argv=["program", "argument"])
+        await session.run("x = list(range(50_000)); x")
+        await session.run("x.append(1)")
+        await session.checkpoint("here")
+        (copy,) = await session.fork()
+        assert (await copy.run("len(x)")).value == 50_001
+        await session.undo()
+        await session.redo()
+        await session.rewind("here")
+        snapshot = await session.snapshot_state()
+        await copy.restore_state(snapshot)
+        assert (await copy.run("import sys; sys.argv")).value == ["program", "argument"]
+        await session.bash("echo hello")
+        await session.close()
+        await copy.close()
+
+    async def watched() -> None:
+        sys.setprofile(note)
+        try:
+            await main()
+        finally:
+            sys.setprofile(None)
+
+    asyncio.run(watched())
+    assert called <= {"planaria.session._async.turns.enter"}
+
+
+def test_files_before_the_first_execution() -> None:
+    """The files of a session are there before anything was awaited."""
+
+    async def main() -> None:
+        session = planaria.AsyncSession(argv=["program"])
+        session.files.write_text("note.txt", "here")
+        assert (await session.run("open('note.txt').read()")).value == "here"
+        await session.close()
 
     asyncio.run(main())

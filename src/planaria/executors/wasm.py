@@ -457,6 +457,9 @@ class WasmExecutor(Executor):
             raise
         self._birth = self._at_rest = self._clock_at_rest = None
         entered = self._journaled(guard)
+        linear = self._running().linear
+        if linear.is_new and isinstance(command, (RunCode, RunScript)):
+            linear.has_run()
         if type(entered.report) is Refused:
             self._deferred = deferred
         return entered

@@ -28,6 +28,7 @@ __all__ = [
     "PageViews",
     "dirty_spans",
     "discard",
+    "memory_at",
     "read_pages",
     "revert",
     "spans_of",
@@ -49,7 +50,8 @@ _MADV_REMOVE: Final = 9
 _Everything: Final = ctypes.c_char * (1 << 46)
 
 
-def _memory(base: int) -> memoryview:
+def memory_at(base: int) -> memoryview:
+    """The memory of this process from an address on."""
     return memoryview(_Everything.from_address(base)).cast("B")
 
 
@@ -150,7 +152,7 @@ def read_pages(base: int, spans: list[Span], known: Mapping[int, bytes]) -> Chan
 
     A page that is the same in `known` (contents by their start) is taken from there, so that states share it.
     """
-    memory = _memory(base)
+    memory = memory_at(base)
     before = known.get
     pages: ChangedPages = {}
     for start, end in spans:
@@ -172,7 +174,7 @@ class PageViews:
 
     def __init__(self, base: int, spans: list[Span]) -> None:
         self.spans = spans
-        memory = _memory(base)
+        memory = memory_at(base)
         self._starts = [at for start, end in spans for at in range(start, end, PAGE_BYTES)]
         self._views = [memory[at : at + PAGE_BYTES] for at in self._starts]
         self._pairs = list(zip(self._starts, self._views, strict=True))
@@ -216,6 +218,6 @@ def discard(base: int, spans: list[Span]) -> None:
 
 def write_pages(base: int, pages: Mapping[int, bytes]) -> None:
     """Write contents back where they were; the caller has checked that they lie inside."""
-    memory = _memory(base)
+    memory = memory_at(base)
     for start, page in pages.items():
         memory[start : start + PAGE_BYTES] = page

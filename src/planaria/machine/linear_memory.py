@@ -34,6 +34,8 @@ __all__ = ["LinearMemory", "check_mappings_left"]
 
 #: Memory mappings of a machine, without those of layers.
 _MAPPINGS: Final = 5
+#: Beyond so many memories of this process their size counts more than a millisecond.
+_MANY_MEMORIES: Final = 64
 #: What a memory has grown by, in bytes, is copied into a state up to here: that costs less than new mappings.
 _MOST_GROWN: Final = 256 << 10
 
@@ -65,6 +67,8 @@ class LinearMemory:
         """What of the rest differs from the image."""
         self.user: int | None = None
         """The thread on which the guest runs."""
+        self.is_new = False
+        """Whether no code has run in it since `load`."""
 
     @property
     def size(self) -> int:
@@ -90,6 +94,7 @@ class LinearMemory:
             raise SessionError(f"a state of {size >> 20} MiB does not fit the memory limit of this session")
         self._count_mappings(image.map_over(self.base))
         self.image = image
+        self.is_new = True
         self.private.forget()
         self._reserve_growth(image.size)
         write_pages(self.base, pages)
@@ -99,6 +104,14 @@ class LinearMemory:
         self._growth = Growth.reserve(self.base, start, self.size)
         if self._growth is not None:
             _growing[id(self)] = ref(self)
+
+    def has_run(self) -> None:
+        """Code has run in it for the first time. Where there are many memories, what it has not changed is
+        given back: that takes a millisecond or two, and otherwise memory is what runs out first.
+        """
+        self.is_new = False
+        if self.image is not None and len(_memories) > _MANY_MEMORIES:
+            self.private.give_back_unchanged(self._parts()[0][1], self.image)
 
     def can_go_back(self, image: MemoryFile, size: int) -> bool:
         """Whether `go_back` can make this memory one of `size` bytes that began from `image`."""

@@ -155,7 +155,8 @@ class Machine:
         self._thread = 0
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
-        self._turn = Turn(processors())
+        self._processors = processors()
+        self._turn = Turn(self._processors)
         #: The seconds of the last call in which it waited for a processor.
         self.waited = 0.0
         # What ends a sleep. A queue, as a signal handler must be able to wake the thread that it interrupts:
@@ -277,8 +278,11 @@ class Machine:
         ticker.running[self] = None  # dictionary operations are atomic, so no lock is taken
         if ticker.is_asleep:
             ticker.wake()
+        turn = self._turn
         try:
-            self._turn.begin(self._is_stopping)
+            turn.seconds_lost = 0.0
+            if not self._processors.take(turn):
+                turn.wait(self._is_stopping)
             if self._epoch != ticker.epoch:
                 self._epoch = ticker.epoch
                 self._store.set_epoch_deadline(1)
@@ -295,8 +299,8 @@ class Machine:
             cause = trap.message.rpartition("Caused by:")[2].strip()
             raise Stopped(cause, "fuel" if out_of_fuel else self._reason) from None
         finally:
-            self._turn.end()
-            self.waited = self._turn.lost(0.0)
+            self._processors.give_back(turn)
+            self.waited = turn.seconds_lost
             ticker.running.pop(self, None)
             if handler is not None:
                 _signal.signal(_SIGINT, handler)

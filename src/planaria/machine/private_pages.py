@@ -22,6 +22,7 @@ from planaria.machine.changes import (
     ChangedPages,
     PageViews,
     dirty_spans,
+    memory_at,
     read_pages,
     revert,
     spans_of,
@@ -157,6 +158,24 @@ class PrivatePages:
                 parts.append(_Part(known, end))
             else:
                 last.end = end
+
+    def give_back_unchanged(self, end: int, image: MemoryFile) -> None:
+        """Drop the pages that were written to and are as in `image` all the same, before the first look.
+
+        Half of what a first execution writes to are objects that were used and are as before.
+        """
+        if self._read is not None or self._parts:
+            return
+        memory, same = memory_at(self._base), []
+        with image.view() as original:
+            for start, stop in dirty_spans(self._base, min(end, image.size), image):
+                same += [
+                    at
+                    for at in range(start, stop, PAGE_BYTES)
+                    # Faster than comparing views.
+                    if bytes(memory[at : at + PAGE_BYTES]).startswith(original[at : at + PAGE_BYTES])
+                ]
+        revert(self._base, spans_of(same), image)
 
     def _look(self, part: _Part, image: MemoryFile) -> list[Span]:
         """What has changed of a part that is not protected."""

@@ -1,9 +1,9 @@
 """Guests take turns at the processors: at most as many compute at once as there are.
 
-Without that, a hundred sessions that compute are a hundred threads that compete with the program's own thread
-for the processors and for Python's lock, whose holder may not be running at all. A guest computes for a while;
-then, if others wait, it goes behind them. It has no turn while the host works for it: while it sleeps, and while
-a function of the user's runs. What it loses by waiting is not counted as its time.
+Without that, a hundred sessions that compute are a hundred threads that compete with the program's own
+thread for the processors and for Python's lock, whose holder may not be running at all. A guest computes for
+a while; then, if others wait, it goes behind them. It has no turn while the host works for it: while it
+sleeps, and while a function of the user's runs. What it loses by waiting is not counted as its time.
 """
 
 from __future__ import annotations
@@ -29,27 +29,31 @@ _LONGEST_WAIT: Final = 0.1
 
 
 class Turn:
-    """The turns of one guest. Its methods are for the guest's thread, but for `hurry`."""
+    """The turns of one guest at `processors`. Its methods are for the guest's thread, but for `hurry`.
 
-    __slots__ = ("_bell", "_lost", "_processors", "_waits_since")
+    Each call of the guest is between `begin` and `end`, or what these consist of.
+    """
+
+    __slots__ = ("_bell", "_processors", "_waits_since", "seconds_lost")
 
     def __init__(self, processors: Processors) -> None:
         self._processors = processors
         # A queue, as a signal handler must be able to wake the thread that it interrupts.
         self._bell: SimpleQueue[None] = SimpleQueue()
-        self._lost = 0.0
         self._waits_since: float | None = None
+        self.seconds_lost = 0.0
+        """How long this call has waited, without the present wait."""
 
     def lost(self, now: float) -> float:
         """The seconds of waiting since `begin`; from any thread, with `time.monotonic()`."""
         since = self._waits_since
-        return self._lost if since is None else self._lost + max(0.0, now - since)
+        return self.seconds_lost if since is None else self.seconds_lost + max(0.0, now - since)
 
     def begin(self, is_urgent: Callable[[], bool]) -> None:
         """Before the guest computes: wait for a processor, or until it `is_urgent`."""
-        self._lost = 0.0
+        self.seconds_lost = 0.0
         if not self._processors.take(self):
-            self._wait(is_urgent)
+            self.wait(is_urgent)
 
     def end(self) -> None:
         """The guest does not compute any more."""
@@ -58,7 +62,7 @@ class Turn:
     def go_on(self, is_urgent: Callable[[], bool]) -> None:
         """In the midst of computing: let others have their turn if this guest's is over."""
         if self._processors.is_beyond(self) and not is_urgent() and not self._processors.take(self):
-            self._wait(is_urgent)
+            self.wait(is_urgent)
 
     @contextmanager
     def given_up(self) -> Iterator[None]:
@@ -80,7 +84,8 @@ class Turn:
         """Tell a guest that waits that its turn has come."""
         self._bell.put(None)
 
-    def _wait(self, is_urgent: Callable[[], bool]) -> None:
+    def wait(self, is_urgent: Callable[[], bool]) -> None:
+        """After `Processors.take` had none: wait for a processor, or until the guest `is_urgent`."""
         self._waits_since = began = time.monotonic()
         try:
             while not self._processors.has_turn(self):
@@ -96,7 +101,7 @@ class Turn:
             raise
         finally:
             self._waits_since = None
-            self._lost += time.monotonic() - began
+            self.seconds_lost += time.monotonic() - began
             while not self._bell.empty():
                 self._bell.get()
 

@@ -3,8 +3,8 @@
 WebAssembly code checks the engine's epoch at loops and function entries; when it was incremented
 the store's callback runs on the guest's own thread and may raise an interrupt in the guest, stop it,
 or let it go on. So the ticker only looks, every 10 ms while a session executes, whether a machine has
-a pending interrupt, or has to let others compute (`processors.py`), and increments the epoch then. It sleeps while no session executes, and restarts in
-the child of a `fork()`.
+a pending interrupt, or has to let others compute (`processors.py`), and increments the epoch then. It
+sleeps while no session executes, and restarts in the child of a `fork()`.
 """
 
 from __future__ import annotations
@@ -100,4 +100,8 @@ class Ticker:
         now = time.monotonic()
         due = [guest for guest in running if guest.due(now)]
         exceeds = self._processors.tick()
-        return exceeds or bool(due) or (tick % _VISIT_TICKS == 0 and any(guest.wants_visits for guest in running))
+        return (
+            exceeds
+            or bool(due)
+            or (tick % _VISIT_TICKS == 0 and any(guest.wants_visits for guest in running))
+        )

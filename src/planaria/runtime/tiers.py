@@ -21,7 +21,16 @@ from planaria.runtime.compiler import CompileRecipe, Tier, tier_recipe
 if TYPE_CHECKING:
     import wasmtime
 
-__all__ = ["Tier", "ensure", "is_compiled", "is_loaded", "load", "load_recipe", "start_background_compile", "wait"]
+__all__ = [
+    "Tier",
+    "ensure",
+    "is_compiled",
+    "is_loaded",
+    "load",
+    "load_recipe",
+    "start_background_compile",
+    "wait",
+]
 
 _log: Final = logging.getLogger("planaria.runtime")
 

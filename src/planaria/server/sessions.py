@@ -164,7 +164,7 @@ class ServedSession(NamedSession):
         with self._executing(shown) as recording:
             async with session._turns.held():
                 execution = await session._turns.begin(
-                    lambda: executing.begin(session._engine, source, timeout, name, stdin, program)
+                    partial(executing.begin, session._engine, source, timeout, name, stdin, program)
                 )
                 result = await session._advance(execution, sleep=not step)
             return _noted(recording, Outcome(execution, result))

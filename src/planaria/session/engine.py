@@ -115,7 +115,9 @@ class SessionEngine:
     @property
     def starts_at_once(self) -> bool:
         """Whether `start` would take no more than a few milliseconds, and the kernel not be entered."""
-        is_there = self._setup is not None and self.settings.bounds.fuel is None and self.executor.starts_at_once
+        is_there = (
+            self._setup is not None and self.settings.bounds.fuel is None and self.executor.starts_at_once
+        )
         return is_there and not self._own_settings()
 
     def start(self) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import html
 import time
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import NoReturn, Self, TypeVar, overload
 
@@ -61,7 +62,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         yours raised.
         """
         async with self._turns.held():
-            execution = await self._turns.begin(lambda: executing.begin(self._engine, code, timeout, name))
+            execution = await self._turns.begin(partial(executing.begin, self._engine, code, timeout, name))
             return await self._advance(execution, sleep=True)
 
     async def execute(
@@ -101,7 +102,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
             self._engine.executor.require("shell")
             given = bytes_of_stdin(stdin)
             execution = await self._turns.begin(
-                lambda: executing.begin(self._engine, script, timeout, stdin=given)
+                partial(executing.begin, self._engine, script, timeout, stdin=given)
             )
             return await self._advance(execution, sleep=True)
 
@@ -119,7 +120,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
             self._engine.executor.require("shell")
             program = Listeners(on_bytes=on_bytes)
             execution = await self._turns.begin(
-                lambda: executing.begin(self._engine, script, timeout, stdin=stdin, program=program)
+                partial(executing.begin, self._engine, script, timeout, stdin=stdin, program=program)
             )
             return await self._advance(execution, sleep=True)
 
@@ -147,7 +148,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         async with self._turns.held():
             if code is None:
                 return None
-            execution = await self._turns.begin(lambda: executing.begin(self._engine, code, timeout))
+            execution = await self._turns.begin(partial(executing.begin, self._engine, code, timeout))
             await self._advance(execution, sleep=False)
             return AsyncExecution(self, execution)
 

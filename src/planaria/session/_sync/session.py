@@ -7,6 +7,7 @@ import contextlib
 import html
 import time
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import NoReturn, Self, TypeVar, overload
 
@@ -61,7 +62,7 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         yours raised.
         """
         with self._turns.held():
-            execution = self._turns.begin(lambda: executing.begin(self._engine, code, timeout, name))
+            execution = self._turns.begin(partial(executing.begin, self._engine, code, timeout, name))
             return self._advance(execution, sleep=True)
 
     def execute(
@@ -100,7 +101,9 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         with self._turns.held():
             self._engine.executor.require("shell")
             given = bytes_of_stdin(stdin)
-            execution = self._turns.begin(lambda: executing.begin(self._engine, script, timeout, stdin=given))
+            execution = self._turns.begin(
+                partial(executing.begin, self._engine, script, timeout, stdin=given)
+            )
             return self._advance(execution, sleep=True)
 
     def _run_program(
@@ -117,7 +120,7 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
             self._engine.executor.require("shell")
             program = Listeners(on_bytes=on_bytes)
             execution = self._turns.begin(
-                lambda: executing.begin(self._engine, script, timeout, stdin=stdin, program=program)
+                partial(executing.begin, self._engine, script, timeout, stdin=stdin, program=program)
             )
             return self._advance(execution, sleep=True)
 
@@ -145,7 +148,7 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         with self._turns.held():
             if code is None:
                 return None
-            execution = self._turns.begin(lambda: executing.begin(self._engine, code, timeout))
+            execution = self._turns.begin(partial(executing.begin, self._engine, code, timeout))
             self._advance(execution, sleep=False)
             return Execution(self, execution)
 
