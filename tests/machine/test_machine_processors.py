@@ -22,7 +22,7 @@ def wait_for(is_so: Callable[[], bool]) -> None:
 
 
 class Guest:
-    """A guest on a thread of its own that computes until it is told to end."""
+    """A guest on a thread of its own that computes until `end`."""
 
     def __init__(self, processors: Processors) -> None:
         self.turn = Turn(processors)

@@ -1,4 +1,4 @@
-"""Tests of what is given back of a memory where a process has many."""
+"""Tests of what a memory releases where a process has many."""
 
 from __future__ import annotations
 

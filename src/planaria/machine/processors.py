@@ -114,7 +114,7 @@ class Processors:
         self.forget()
 
     def forget(self) -> None:
-        """Nobody computes or waits: in the child of a fork no other thread exists."""
+        """None computes or waits: in the child of a fork no other thread exists."""
         # One that a signal handler may take on the thread that has it.
         self._lock = threading.RLock()
         #: Since which tick each computes.

@@ -99,7 +99,9 @@ class _Threads:
                 bell.acquire()
                 continue
             if starts:
-                with contextlib.suppress(SessionError):  # it is told whose jobs relied on it
+                with contextlib.suppress(
+                    SessionError
+                ):  # the futures of the jobs that relied on it have the error
                     self._start()
             job()
             job = None  # which has what it refers to
