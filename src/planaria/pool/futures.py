@@ -11,6 +11,7 @@ from planaria.pool.engine import Engine
 from planaria.pool.errors import WorkerLost
 from planaria.pool.steps import Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings
+from planaria.session import worker_threads
 
 __all__ = ["FuturesEngine", "step_here"]
 
@@ -38,8 +39,10 @@ class FuturesEngine(Engine):
         def pass_on(done: Future[Reply]) -> None:
             error = done.exception()
             if isinstance(error, BrokenExecutor):
-                error = WorkerLost(f"a worker of the executor ended: {error}")
-            if error is not None:
+                # On another thread: this one may hold the lock of the executor, which the next step needs.
+                lost = WorkerLost(f"a worker of the executor ended: {error}")
+                worker_threads.submit(lambda: future.set_exception(lost))
+            elif error is not None:
                 future.set_exception(error)
             else:
                 future.set_result(done.result())
