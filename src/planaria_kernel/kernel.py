@@ -27,8 +27,9 @@ from planaria_kernel.execution.interrupted_imports import import_again, interrup
 from planaria_kernel.execution.magic_syntax import MAGICS
 from planaria_kernel.execution.reports import NOTHING, Report, Reports, misuse
 from planaria_kernel.namespaces.namespaces import namespaces
-from planaria_kernel.protocol import MAX_BYTES, decode, encode
-from planaria_kernel.protocol.cells import decode_cell
+from planaria_kernel.protocol import MAX_BYTES, encode
+from planaria_kernel.protocol.calls import encode_waiting
+from planaria_kernel.protocol.commands import decode_from_host
 from planaria_kernel.queries import Queries
 from planaria_kernel.shims.notebooks import announce_widgets
 
@@ -142,9 +143,7 @@ class Kernel:
                 data = None if self.mailbox is None else self.mailbox.take()
                 if data is None:
                     data = self._call_host(b"N")
-                command: Any = decode_cell(data)
-                if command is None:
-                    command = decode(data)
+                command: Any = decode_from_host(data)
             except MemoryError:
                 command = ("refuse",)
             if self._interpreter is not None and self._interpreter.is_lost:
@@ -166,6 +165,10 @@ class Kernel:
     def keep_interpreter(self) -> None:
         """Take the modules as they are now for what is restored when code has damaged them."""
         self._interpreter = InterpreterState(("planaria_shell.commands.",), self.names)
+
+    def become_image(self) -> None:
+        """Forget what sessions that begin from this memory need not know of."""
+        self._calls.count_anew()
 
     def _restore(self) -> list[str]:
         """Put back what the kernel needs of the interpreter; the names of what had to be."""
@@ -222,7 +225,7 @@ class Kernel:
                 return _exited(report[1]["exit_code"])
             try:
                 if report[0] == "waiting":
-                    return encode(report, names.stand_in, max_bytes=self._reports.max_value)
+                    return encode_waiting(report, names.stand_in, self._reports.max_value)
                 return encode(report, names.stand_in)
             except EncodeError as error:
                 if report[0] != "waiting":
@@ -277,7 +280,7 @@ class Kernel:
         if self._flush is not None:
             self._flush()
         request = encode((name, args, kwargs), names.stand_in, max_bytes=self._reports.max_value)
-        status, *answer = decode(self._call_host(b"C" + request), shares=name == "@network.receive")
+        status, *answer = decode_from_host(self._call_host(b"C" + request), shares=name == "@network.receive")
         if status == "ok":
             return answer[0]
         error = error_reports.exception_of(*answer)

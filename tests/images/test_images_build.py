@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import planaria
 from planaria.limits import LEAST_MEMORY
 from planaria.machine.image import image_place
+from planaria.machine.memory import PAGE_BYTES
 
 pytestmark = pytest.mark.slow
 
@@ -195,6 +197,28 @@ def test_least_memory(new_session: Any) -> None:
     """A session with the least memory that a limit may give has room for 12 MB of a program's own."""
     session = new_session(limits=planaria.Limits(memory=LEAST_MEMORY))
     assert session.run("sum(map(len, [bytes(1000) for _ in range(12_000)]))").value == 12_000_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system says nothing of pages")
+def test_new_code_looks_at_no_old_functions(new_session: Any) -> None:
+    """Cells, whose code is new each time, do not read more and more pages of the image."""
+    session = new_session()
+    for _ in range(100):
+        session.run("x = 1")
+    before = _resident(session)
+    for _ in range(300):
+        session.run("x = 1")
+    assert _resident(session) - before < 240 << 10  # it was 480 KB
+
+
+def _resident(session: Any) -> int:
+    """Bytes of a session's memory that the process has in its page tables."""
+    machine = session._engine.executor._machine
+    start, size = machine.linear.base, machine.memory_bytes
+    with open("/proc/self/pagemap", "rb", buffering=0) as pagemap:
+        pagemap.seek(start // PAGE_BYTES * 8)
+        entries = pagemap.read(size // PAGE_BYTES * 8)
+    return sum(entry & 0x80 for entry in entries[7::8]) // 0x80 * PAGE_BYTES
 
 
 _DIGESTS = """

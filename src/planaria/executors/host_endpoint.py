@@ -41,7 +41,8 @@ from planaria.executors.messages import (
 from planaria.limits import Guard, Stopped, StopReason
 from planaria_kernel.errors import DecodeLimitError
 from planaria_kernel.protocol import Budget, Undecodable, decode, encode
-from planaria_kernel.protocol.cells import encode_cell
+from planaria_kernel.protocol.calls import decode_only_call
+from planaria_kernel.protocol.commands import encode_answer, encode_answers, encode_cell
 
 __all__ = [
     "HostEndpoint",
@@ -99,6 +100,8 @@ class HostEndpoint:
             self._deadline = guard.deadline + guard.grace
         if settings is None and type(command) is RunCode and command.name is None:
             self._command = encode_cell(command.source, command.count, command.tier)
+        elif settings is None and type(command) is Resume:
+            self._command = encode_answers([_call_answer_frame(one) for one in command.answers])
         else:
             frame = command_frame(command)
             self._command = encode(frame if settings is None else ("begin", settings, frame))
@@ -120,7 +123,11 @@ class HostEndpoint:
         if self._report == _PLAINLY_DONE:
             return Entered(_DONE, reason)
         refused: list[str] = []
-        found = report_of(self.decode(self._report, refused))
+        call = decode_only_call(self._report, Budget(self._deadline, self._memory), refused)
+        if call is None:
+            found = report_of(self.decode(self._report, refused))
+        else:
+            found = Waiting((HostCall(*call),), None, ())
         if refused and isinstance(found, Waiting):
             found = replace(found, calls=_without_undecodable(found.calls, refused[0]))
         return Entered(found, reason)
@@ -193,7 +200,7 @@ class HostEndpoint:
     def _call(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> bytes:
         answer = self._ask(lambda: self._host.call(name, arguments, keywords))
         try:
-            return encode(answer_frame(answer))
+            return encode_answer(answer_frame(answer))
         except EncodeError as error:
             called = call_name(name, arguments)
             message = f"{called}() returned a value that cannot be serialised: {error}"
@@ -277,7 +284,7 @@ def command_frame(command: Command) -> Frame:
             return ("configure", dict(settings))
 
 
-def _call_answer_frame(given: CallAnswer) -> Frame:
+def _call_answer_frame(given: CallAnswer) -> tuple[int, bool, object]:
     answer = given.answer
     if isinstance(answer, Ok):
         return (given.id, True, answer.value)

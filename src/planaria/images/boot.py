@@ -23,6 +23,7 @@ from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
 from planaria.runtime.guest_files import ARCHIVE_PATH, GUEST_PATH, STANDARD_LIBRARY_PATH, library
 from planaria_kernel.protocol import decode, encode
+from planaria_kernel.protocol.commands import encode_answers
 from planaria_kernel.sandbox.warmup import WARMING
 
 __all__ = ["BUILD_TIME", "boot_image"]
@@ -33,12 +34,21 @@ BUILD_TIME: Final = 1_767_225_600 * 10**9
 #: What every session does sooner or later, done before the capture, so that code is specialised by then
 #: and the pages it writes to are not written again.
 _WARMING: Final = (
-    ("configure", SETTINGS),
+    ("configure", {**SETTINGS, "callbacks": [{"name": "call", "description": ""}]}),
     *[
         ("begin", {"reseed": bytes(16)}, ("run", source, 0, "full", WARMING))
-        for source in ("x = 1", "x", "print(x)", "import asyncio", "await asyncio.sleep(0)")
+        for source in (
+            "x = 1",
+            "x",
+            "print(x)",
+            "import asyncio",
+            "await asyncio.sleep(0)",
+            "await call()",
+            "await call('x', n=1)",
+        )
     ]
     * 12,
+    ("configure", SETTINGS),
     ("clear",),
 )
 
@@ -66,6 +76,21 @@ def _watch(machine: Machine, stream: int, address: int, held: bytes) -> bytes:
     output.watch(stream, positions)
     output.written(machine.memory, stream)
     return b"found"
+
+
+def _warm(machine: Machine, entry: int, mailbox: int, command: bytes) -> None:
+    """Give the kernel a command, and answers to the calls that it makes meanwhile."""
+    while True:
+        put_command(machine.memory, mailbox, command)
+        machine.enter(entry, Guard())
+        report = take_report(machine.memory, mailbox)
+        match None if report is None else decode(report):
+            case ("done", _):
+                return
+            case ("waiting", list(calls), None, []):
+                command = encode_answers([(call, True, {"x": 1}) for call, *_ in calls])
+            case _:
+                raise RuntimeSetupError(f"the guest does not work: {report!r}")
 
 
 def boot_image(recipe: Recipe) -> Image:
@@ -102,11 +127,7 @@ def boot_image(recipe: Recipe) -> Image:
         addresses = Addresses(*decode(reports[-1][1:]))
         assert addresses.mailbox is not None
         for warming in _WARMING:
-            put_command(machine.memory, addresses.mailbox, encode(warming))
-            machine.enter(addresses.entry, Guard())
-            report = take_report(machine.memory, addresses.mailbox)
-            if report is None or decode(report)[0] != "done":
-                raise RuntimeSetupError(f"the guest does not work: {report or reports[-1]!r}")
+            _warm(machine, addresses.entry, addresses.mailbox, encode(warming))
         machine.enter(addresses.settle, Guard())
         return keep_image(recipe, machine.capture(), addresses, system=wasi.state(), files=None)
     except Stopped as stopped:

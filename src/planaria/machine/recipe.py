@@ -17,7 +17,7 @@ from planaria.runtime.guest_files import guest_digest
 __all__ = ["SETTINGS", "Recipe"]
 
 #: Changes when images are made in another way.
-_FORMAT: Final = 8
+_FORMAT: Final = 9
 #: What the kernel of every image is configured with ("configure"): the settings of a default session.
 #: So such a session need not tell it.
 SETTINGS: Final[dict[str, Any]] = {

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from planaria.errors import CallbackError, Suspend
 from planaria.server.models import CallbackDeclaration, CallbackParameter
 from planaria.session.callbacks import Callback
+from planaria_kernel.protocol.signatures import ArgumentCheck
 
 __all__ = ["waiting_callback"]
 
@@ -30,7 +31,7 @@ def waiting_callback(declared: CallbackDeclaration) -> Callback:
     """The callback for a function of a client's. Raises CallbackError."""
     callback = Callback(declared.name, _wait, declared.description, declared.parameters)
     if declared.signature is not None:
-        object.__setattr__(callback, "signature", _signature(declared.name, declared.signature))
+        object.__setattr__(callback, "check", ArgumentCheck(_signature(declared.name, declared.signature)))
     return callback
 
 

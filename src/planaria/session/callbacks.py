@@ -25,6 +25,7 @@ from planaria.errors import (
 from planaria.executors.messages import Raised
 from planaria.snapshot.record import Declaration
 from planaria_kernel.protocol import encode
+from planaria_kernel.protocol.signatures import ArgumentCheck
 
 __all__ = ["Callback", "CallbackRegistry", "Callbacks", "not_serialisable", "raised", "too_large"]
 
@@ -59,7 +60,8 @@ class Callback:
     on_caller_thread: bool = False
     """Call a plain function on the thread that executes, one call at a time, for what belongs to a thread (a
     connection of `sqlite3`, a window). While it runs, the execution's time limit cannot end it."""
-    signature: inspect.Signature | None = field(init=False, compare=False)
+    check: ArgumentCheck | None = field(init=False, compare=False, repr=False)
+    """Raises TypeError for arguments that the function does not take; None when that is not known."""
     is_async: bool = field(init=False, compare=False)
     """Whether calling it gives a coroutine."""
 
@@ -76,10 +78,10 @@ class Callback:
                 f"callback {self.name!r}: 'fn' must be a function, not {type(self.function).__name__}"
             )
         try:
-            signature = inspect.signature(self.function)
+            check = ArgumentCheck(inspect.signature(self.function))
         except (TypeError, ValueError):  # some functions written in C do not tell
-            signature = None
-        object.__setattr__(self, "signature", signature)
+            check = None
+        object.__setattr__(self, "check", check)
         asynchronous = inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(
             type(self.function).__call__
         )
@@ -109,6 +111,11 @@ class Callback:
             "a callback must be a function, a dict with 'name' and 'fn', or a Callback, "
             f"not {type(item).__name__}"
         )
+
+    @property
+    def signature(self) -> inspect.Signature | None:
+        """What arguments the function takes, if that is known."""
+        return None if self.check is None else self.check.signature
 
     def declaration(self) -> Declaration:
         """What the kernel is configured with."""

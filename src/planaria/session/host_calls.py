@@ -486,9 +486,9 @@ def _begin_async(
 
 
 def _check_arguments(callback: Callback, arguments: Arguments, keywords: Keywords) -> None:
-    if callback.signature is not None:
+    if callback.check is not None:
         try:
-            callback.signature.bind(*arguments, **keywords)
+            callback.check(arguments, keywords)
         except TypeError as error:
             raise TypeError(f"{callback.name}{callback.signature}: {error}") from None
 

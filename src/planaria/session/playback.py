@@ -6,7 +6,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
 
-from planaria.errors import PlanariaError, ReplayError, SessionError
+from planaria.errors import PlanariaError, ProtocolError, ReplayError, SessionError
 from planaria.executors.executor import SandboxSetup
 from planaria.executors.journal import Entry, Player, outcome_inside
 from planaria.executors.messages import Done, Failed, HostCall, RunCode, RunScript, Waiting
@@ -37,6 +37,7 @@ from planaria.snapshot.recording import Began, Ended, Recording
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import SessionState
 from planaria_kernel.protocol import Budget, decode
+from planaria_kernel.protocol.commands import outline
 
 __all__ = ["Playback"]
 
@@ -424,7 +425,13 @@ def _cell_name(began: Began) -> str:
 
 
 def _frame_of(command: bytes) -> tuple[Any, ...]:
-    """A command without the settings that were changed before it."""
+    """A command without the settings that were changed before it, or the outline of one."""
+    try:
+        frame = outline(command)
+    except ProtocolError as error:
+        raise ReplayError(f"a command of this recording is not well formed: {error}") from None
+    if frame is not None:
+        return frame
     match decode(command, Budget(memory=_MOST)):
         case ("begin", _, (str(), *_) as frame):
             return tuple(frame)

@@ -47,6 +47,11 @@ class HostCalls:
         #: again.
         self.interrupted = False
 
+    def count_anew(self) -> None:
+        """Number calls from 1 again, unless one is open."""
+        if not self.open:
+            self._next = 1
+
     async def make(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Note a call, to be reported when the cell parks, and wait for its answer."""
         loop = asyncio.get_running_loop()

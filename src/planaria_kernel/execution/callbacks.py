@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from planaria_kernel.protocol.signatures import ArgumentCheck
+
 __all__ = ["Callback", "CallbackNamespace", "Callbacks"]
 
 _Awaited = Callable[[str, tuple[Any, ...], dict[str, Any]], Coroutine[Any, Any, Any]]
@@ -21,29 +23,32 @@ class Callback:
         self.__doc__ = declared.get("description") or None
         self.schema = declared.get("schema")
         self.__signature__ = _signature(declared.get("signature"))
-        self._simple = self.__signature__ is not None and not self.__signature__.parameters
+        self._check = None if self.__signature__ is None else ArgumentCheck(self.__signature__)
         self._awaited = awaited
         self._blocking = blocking
         if sys.version_info >= (3, 12):
             inspect.markcoroutinefunction(self)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
-        if not self._simple or args or kwargs:
-            self._check(args, kwargs)
+        try:
+            if self._check is not None:
+                self._check(args, kwargs)
+        except TypeError as error:
+            raise self._refusal(error) from None
         return self._awaited(self.__name__, args, kwargs)
 
     def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the host function and wait for it, without await; for plain functions."""
-        self._check(args, kwargs)
+        try:
+            if self._check is not None:
+                self._check(args, kwargs)
+        except TypeError as error:
+            raise self._refusal(error) from None
         return self._blocking(self.__name__, args, kwargs)
 
-    def _check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Refuse arguments that the host function would not take, before anything is sent."""
-        if self.__signature__ is not None:
-            try:
-                self.__signature__.bind(*args, **kwargs)
-            except TypeError as error:
-                raise TypeError(f"{self.__name__}(): {error}; its signature is {self._text()}") from None
+    def _refusal(self, error: TypeError) -> TypeError:
+        """The error for arguments that the host function would not take, before anything is sent."""
+        return TypeError(f"{self.__name__}(): {error}; its signature is {self._text()}")
 
     def _text(self) -> str:
         return f"{self.__name__}{self.__signature__ or '(...)'}"

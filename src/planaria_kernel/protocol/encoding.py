@@ -13,7 +13,7 @@ from planaria_kernel.protocol import format as f
 from planaria_kernel.protocol.structures import fields_of
 from planaria_kernel.protocol.values import Fields
 
-__all__ = ["encode"]
+__all__ = ["Encoder", "Fallback", "encode"]
 
 _pack_u32 = Struct("<BI").pack
 _pack_int64 = Struct("<Bq").pack
@@ -41,14 +41,14 @@ def encode(value: Any, fallback: Fallback | None = None, *, max_bytes: int = f.M
     has one (the kernel's gives a `Repr`). Raises `EncodeError` without one, and when the value is nested
     deeper than MAX_DEPTH (as one that contains itself is) or needs more than `max_bytes` bytes.
     """
-    encoder = _Encoder(fallback, max_bytes)
+    encoder = Encoder(fallback, max_bytes)
     encoder.write(value, 0)
-    if encoder.size + len(encoder.out) > max_bytes:
-        raise encoder.too_large()
-    return b"".join((*encoder.parts, encoder.out)) if encoder.parts else bytes(encoder.out)
+    return encoder.encoded()
 
 
-class _Encoder:
+class Encoder:
+    """What `encode` does, for those that write a part of a value themselves: to `out`."""
+
     __slots__ = ("containers", "fallback", "hashed", "max_bytes", "out", "parts", "size")
 
     def __init__(self, fallback: Fallback | None, max_bytes: int) -> None:
@@ -61,6 +61,12 @@ class _Encoder:
         self.containers = f.MAX_CONTAINERS
         #: How many keys and members of sets are being written: they must have a hash on the other side too.
         self.hashed = 0
+
+    def encoded(self) -> bytes:
+        """What was written. Raises EncodeError when that is too large."""
+        if self.size + len(self.out) > self.max_bytes:
+            raise self.too_large()
+        return b"".join((*self.parts, self.out)) if self.parts else bytes(self.out)
 
     def write(self, value: Any, depth: int) -> None:
         kind = type(value)

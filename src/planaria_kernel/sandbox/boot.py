@@ -55,7 +55,7 @@ def start(call_host: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> N
     kernel.keep_interpreter()
     kernel.mailbox = mailbox = Mailbox()
     _entry = kernel.enter
-    _settle = functools.partial(settle, call_host)
+    _settle = functools.partial(settle, call_host, kernel.become_image)
     call_host(b"B" + encode((id(_entry), id(_settle), mailbox.address)))
 
 

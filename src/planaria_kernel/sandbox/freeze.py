@@ -38,6 +38,10 @@ _MORE_MARKS = 1 << 17
 _LARGEST_PLUG = 1 << 20
 #: So many plugs are kept in one list: one that grew would move, and leave holes.
 _CHUNK = 1 << 14
+#: Places of the table of functions by their versions (FUNC_VERSION_CACHE_SIZE), and how many are taken at
+#: once.
+_VERSIONS = 4096
+_AT_ONCE = 63
 
 
 def _plug(last: int) -> None:
@@ -78,13 +82,16 @@ class _Chunks:
         self._count += 1
 
 
-def settle(call_host: Callable[[bytes], bytes]) -> None:
+def settle(call_host: Callable[[bytes], bytes], forget: Callable[[], None]) -> None:
     """Forget what warming up left, keep the collector off what is here, and report all objects to the host.
+    `forget` does the first for the kernel.
 
     The first address reported is that of None, which is immortal from the beginning.
     """
     linecache.cache.pop(WARMING, None)
     cell.forget()
+    forget()
+    _forget_versions()
     gc.unfreeze()  # what an earlier image holds may refer to new objects
     gc.collect()
     alive = _alive()  # held until the host has written: an address must not be used again before
@@ -96,6 +103,20 @@ def settle(call_host: Callable[[bytes], bytes]) -> None:
     gc.collect()  # frees what Python keeps to be used again, which lies everywhere
     _plug(last)
     gc.freeze()  # or a session's first collection would write to every page
+
+
+def _forget_versions() -> None:
+    """Empty CPython's table of functions by the versions of their code (funcobject.c).
+
+    Code that is freed has the function in the next place of that table looked at, whatever it is: each new
+    cell would read another page of the image, until it had been through all of it. The table is for
+    optimisations that this build has not.
+    """
+    source = compile("\n".join(["lambda: 0"] * _AT_ONCE), WARMING, "exec")
+    for _ in range(2 * _VERSIONS // _AT_ONCE):  # twice, as the code around them takes places too
+        # Each copy has the next version, and each function is in the table as long as it exists.
+        bodies = [one.replace() if type(one) is CodeType else one for one in source.co_consts]
+        exec(source.replace(co_consts=tuple(bodies)), {})
 
 
 def _alive() -> list[object]:
