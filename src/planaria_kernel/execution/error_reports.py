@@ -182,8 +182,8 @@ def _how_to_add(error: ModuleNotFoundError) -> str:
     if name == "IPython":
         return "note: display() and clear_output() are there without an import\n"
     return (
-        f"note: a package is added with an image, planaria.Image.build(..., packages=[{name!r}]), "
-        f"or in a workspace with deps.add({name!r})\n"
+        f"note: a package is added with an image, planaria.Image.build(..., packages=[{name!r}]) or "
+        f"`planaria image build --package {name}`, or in a workspace with deps.add({name!r})\n"
     )
 
 
