@@ -43,7 +43,7 @@ class FileBackend(Backend):
     """Keeps documents in the directory `path`, which is created when something is first written.
 
     A directory that is not there has no documents. The lock is the file `lock` in it, otherwise
-    `.storage/lock`. Raises StorageError when something that is no directory is in the way.
+    `.storage/lock`. Raises StorageError when something that is not a directory is in the way.
     """
 
     def __init__(self, path: Path, *, lock: str = ".storage/lock") -> None:
