@@ -22,7 +22,7 @@ from planaria.fork import in_forked_child
 from planaria.loop_thread import LoopThread
 from planaria.machine.exhaustion import host_resources
 
-__all__ = ["BoundedThreads", "Job", "callback_loop", "submit"]
+__all__ = ["BoundedThreads", "Job", "callback_loop", "start", "submit"]
 
 Result = TypeVar("Result")
 
@@ -59,6 +59,12 @@ def submit(function: Callable[[], Result]) -> Future[Result]:
         else:
             future.set_result(result)
 
+    _hand_over(job)
+    return future
+
+
+def _hand_over(job: _Job) -> None:
+    """Have a thread of its own call a function."""
     try:
         jobs = _idle.pop()
     except IndexError:
@@ -68,11 +74,10 @@ def submit(function: Callable[[], Result]) -> Future[Result]:
             threading.Thread(target=_work, args=(jobs,), name="planaria-worker", daemon=True).start()
     else:
         jobs.put(job)
-    return future
 
 
 class Job(Generic[Result]):
-    """A call on one of `BoundedThreads`: what a future is, without its cost."""
+    """A call on another thread: what a future is, without its cost."""
 
     __slots__ = ("_context", "_error", "_function", "_is_cancelled", "_is_over", "_result", "_returned")
 
@@ -129,6 +134,16 @@ class Job(Generic[Result]):
         if self._error is not None:
             raise self._error
         return self._result
+
+
+def start(job: Job[Any], then: Callable[[], object]) -> None:
+    """Run a job on a thread of its own, and call `then()` when its function has returned."""
+
+    def run() -> None:
+        job.run()
+        then()
+
+    _hand_over(run)
 
 
 class BoundedThreads:
