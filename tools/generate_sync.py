@@ -4,8 +4,9 @@
     python tools/generate_sync.py --check   fail when a file differs from what would be written
 
 In the sources, between comments `# settings: begin` and `# settings: end` stand the fields of
-`SessionSettings` as parameters, and between `# given: begin` and `# given: end` the same as arguments;
-`without` and names after `begin` leave fields out. Both are filled in here, so that every constructor shows
+`SessionSettings` as parameters, between `# given: begin` and `# given: end` the same as arguments, and
+between `# options: begin` and `# options: end` as those of a TypedDict; `without` and names after `begin`
+leave fields out. Both are filled in here, so that every constructor shows
 its parameters with their types and defaults.
 """
 
@@ -21,6 +22,8 @@ import tokenize
 from pathlib import Path
 
 SESSION = Path(__file__).resolve().parent.parent / "src" / "planaria" / "session"
+#: Has a parameter list and no twin.
+OPTIONS = SESSION.parent / "pool" / "options.py"
 MODULES = ("bash", "constructors", "remote", "sandbox", "session", "workspace")
 
 NAMES = {
@@ -97,7 +100,7 @@ GROUPS = {
 }
 
 _REGION = re.compile(
-    r"^(?P<indent> *)# (?P<kind>settings|given): begin(?P<options>.*)\n"
+    r"^(?P<indent> *)# (?P<kind>settings|given|options): begin(?P<options>.*)\n"
     r"(?:.*\n)*?(?P<end> *# (?P=kind): end)$",
     re.MULTILINE,
 )
@@ -129,7 +132,13 @@ def with_parameters(source: str, fields: dict[str, str]) -> str:
         lines = [f"{indent}# {kind}: begin{found['options']}"]
         for name, text in fields.items():
             if name not in excluded:
-                lines.append(f"{indent}{name}: {text}," if kind == "settings" else f"{indent}{name}={name},")
+                lines.append(
+                    {
+                        "settings": f"{indent}{name}: {text},",
+                        "given": f"{indent}{name}={name},",
+                        "options": f"{indent}{name}: {text.partition(' = ')[0]}",
+                    }[kind]
+                )
         return "\n".join([*lines, found["end"]])
 
     return _REGION.sub(fill, source)
@@ -177,7 +186,7 @@ def formatted(source: str, path: Path) -> str:
 
 def main() -> None:
     fields = settings_fields()
-    written = {}
+    written = {OPTIONS: formatted(with_parameters(OPTIONS.read_text(), fields), OPTIONS)}
     for module in MODULES:
         path = SESSION / "_async" / f"{module}.py"
         written[path] = source = formatted(with_parameters(path.read_text(), fields), path)

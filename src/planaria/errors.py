@@ -9,3 +9,7 @@ from planaria_kernel import errors as _errors
 from planaria_kernel.errors import *  # noqa: F403
 
 __all__ = list(_errors.__all__)
+
+# Tracebacks and pickles name them as they are imported. A kernel elsewhere has this module's part only.
+for _name in __all__:
+    getattr(_errors, _name).__module__ = "planaria"

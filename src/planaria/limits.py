@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Final, Literal, final
 
+from planaria.parameters import suggest_field_names
+
 __all__ = ["LEAST_MEMORY", "NOT_GIVEN", "Guard", "Limits", "NotGiven", "ShellLimits", "StopReason", "Stopped"]
 
 
@@ -29,6 +31,7 @@ _COUNTS: Final = ("callbacks", "memory", "output", "value", "recursion", "checkp
 _TIMES: Final = ("timeout", "cpu_time", "callback_timeout", "checkpoint_time")
 
 
+@suggest_field_names
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Limits:
     """Limits of a session; None means no limit. Times in seconds, sizes in bytes.
@@ -106,6 +109,7 @@ class Limits:
         return None if self.memory is None or self.value is None else max(self.memory, self.value)
 
 
+@suggest_field_names
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ShellLimits:
     """Limits of the scripts in a session's shell; None means no limit.

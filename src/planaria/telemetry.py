@@ -26,6 +26,7 @@ __all__ = [
     "count",
     "count_no_more",
     "instrument",
+    "is_on",
     "span",
 ]
 
@@ -69,6 +70,8 @@ class _Instruments:
 
 
 _instruments: _Instruments | None = None
+#: Whether `instrument` was called; for those who would begin a span often.
+is_on = False
 
 
 def instrument(tracer_provider: Any = None, meter_provider: Any = None) -> None:
@@ -79,13 +82,14 @@ def instrument(tracer_provider: Any = None, meter_provider: Any = None) -> None:
     `planaria.step` (of a pool); for each there is a histogram of seconds, `planaria.execution.duration` and
     so on. Raises ImportError without the extra "opentelemetry".
     """
-    global _instruments
+    global _instruments, is_on
     try:
         _instruments = _Instruments(tracer_provider, meter_provider)
     except ImportError as error:
         raise ImportError(
             "telemetry needs the package opentelemetry-api: pip install 'planaria[opentelemetry]'"
         ) from error
+    is_on = True
 
 
 def begin(kind: Kind, *, parent: Mapping[str, str] | None = None, **attributes: Any) -> Span:

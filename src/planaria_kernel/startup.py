@@ -15,6 +15,7 @@ from typing import Any
 from planaria_kernel import shims
 from planaria_kernel.event_loop.loop import Loop, ParkingLoop
 from planaria_kernel.execution import figures
+from planaria_kernel.execution.error_reports import report_unraisable
 from planaria_kernel.execution.streams import Streams, flushing_write
 from planaria_kernel.execution.terminal import Terminal
 from planaria_kernel.execution.trampolines import place_of
@@ -58,6 +59,7 @@ def start(
     kernel.configure = _configure
     publish({}, kernel.names)
     sys.displayhook = kernel.displayhook
+    sys.unraisablehook = report_unraisable
     sys.meta_path.insert(0, kernel.imports)
     os.environ["MPLBACKEND"] = figures.BACKEND
     figures.connect(kernel.display.show_figure)

@@ -290,10 +290,10 @@ for name in ("ro", "rw", "overlay"):
         (["run", "missing.py"], "cannot read missing.py: No such file or directory"),
         (["run", "--timeout", "0", "-c", "1"], "'0' is not a number of seconds greater than 0"),
         (["run", "--memory", "lots", "-c", "1"], "'lots' is not a size; write it as 512M or 1G"),
-        (["run", "--memory", "1M", "-c", "1"], "between 64 MiB"),
+        (["run", "--memory", "1M", "-c", "1"], "--memory 1048576: must be between 64 MiB"),
         (["run", "--mount", "nothing", "-c", "1"], "'nothing' is not HOST:GUEST"),
         (["run", "--mount", "absent:/x", "-c", "1"], "absent is not a directory"),
-        (["run", "--mount", ".:relative", "-c", "1"], "guest_path must be absolute"),
+        (["run", "--mount", ".:relative", "-c", "1"], "GUEST must be absolute"),
         (["walk"], "No such command 'walk'"),
     ],
 )
@@ -351,6 +351,29 @@ def test_a_module_runs_with_its_arguments(planaria: Run, tmp_path: Path) -> None
     done = planaria("run", "-m", "json.tool", "--compact", stdin=b'{"a": 1}')
     assert done.stdout == b'{"a":1}\n'
     assert planaria("run", "-m", "work", "-c", "1").stdout == b"__main__ ['-c', '1']\n"
+
+
+@pytest.mark.parametrize("module", ["nosuch", "json.nosuch", "nosuch.module", "package"])
+def test_a_module_that_there_is_not(planaria: Run, tmp_path: Path, module: str) -> None:
+    """-m with what cannot be run ends with Python's own line, without a traceback."""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("")
+    theirs = subprocess.run([sys.executable, "-m", module], cwd=tmp_path, capture_output=True, text=True)
+    ours = planaria("run", "-m", module)
+    assert ours.stderr.decode().partition(": ")[2] == theirs.stderr.partition(": ")[2]
+    assert ours.returncode == theirs.returncode == 1
+
+
+def test_what_code_lacks_is_named_by_the_options(planaria: Run) -> None:
+    """Errors of code that could be given more name the option of the command line beside the argument."""
+    done = planaria("run", "-c", "import urllib.request; urllib.request.urlopen('http://example.org')")
+    assert b"--allow on the command line" in done.stderr
+    done = planaria("run", "-c", "import no_such_module")
+    assert b"`planaria image build --package no_such_module`" in done.stderr
+    done = planaria("run", "-c", "input()")
+    assert b"EOFError: there is no more standard input" in done.stderr
+    done = planaria(stdin=b"x = 1\n%undo\n")
+    assert b"cells have no magic %undo: it is for the prompt of `planaria` on a terminal" in done.stderr
 
 
 def test_files_that_a_program_writes(planaria: Run, tmp_path: Path) -> None:

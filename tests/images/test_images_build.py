@@ -165,6 +165,15 @@ def test_bad_names(name: str) -> None:
         planaria.Image.build(name)
 
 
+def test_a_cache_out_of_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be read in the cache is blamed on the cache, not on the image."""
+    monkeypatch.setenv("PLANARIA_CACHE", str(tmp_path))
+    (tmp_path / "images" / "taken.json").mkdir(parents=True)
+    for use in (lambda: planaria.Image.find("taken"), planaria.Image.list):
+        with pytest.raises(planaria.RuntimeSetupError, match=r"taken\.json cannot be read: Is a directory"):
+            use()
+
+
 def test_unknown_image() -> None:
     """An unknown image is an ImageError that says what to do."""
     with pytest.raises(planaria.ImageError, match="there is no image 'never-built'; "):

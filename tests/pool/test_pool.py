@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from planaria import SnapshotConflict, SnapshotNotFound
-from planaria.errors import ExecutionError
+from planaria.errors import CallbackError, ExecutionError
 from planaria.pool import AsyncPool, Pool, PoolError, WorkerLost
 
 pytestmark = pytest.mark.slow
@@ -164,9 +164,13 @@ def test_what_cannot_be_opened(tmp_path: Path) -> None:
         Pool(store, "threads")
     with pytest.raises(ValueError, match="workers=0"):
         Pool(store, workers=0)
-    for callbacks, message in (("nowhere:registry", "nowhere"), ("pool_callbacks", "module:name")):
-        with Pool(store, callbacks=callbacks, workers=1) as pool, pytest.raises(PoolError, match=message):
-            pool.run("x", "1")
+    with pytest.raises(PoolError, match="write 'module:name'"):
+        Pool(store, callbacks="pool_callbacks")
+    with (
+        Pool(store, callbacks="nowhere:registry", workers=1) as pool,
+        pytest.raises(PoolError, match="nowhere"),
+    ):
+        pool.run("x", "1")
     with Pool(store, workers=1) as pool:
         pass
     with pytest.raises(PoolError, match="closed"):
@@ -199,3 +203,36 @@ def test_async(store: str) -> None:
             assert run.result.value == "fine"
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        ({"limits": 5}, TypeError, "limits= must be a planaria.Limits"),
+        ({"seed": "a"}, TypeError, "seed= must be an int"),
+        ({"callbacks": 5}, CallbackError, "callbacks= is a list of functions"),
+        ({"callbacks": "nothing"}, PoolError, "write 'module:name'"),
+        ({"setup": 5}, TypeError, "setup= must be a function"),
+        ({"setup": "nothing"}, PoolError, "write 'module:name'"),
+        ({"most_live": 0}, ValueError, "most_live=0: must be a number of sessions"),
+        ({"patience": -1}, ValueError, "patience=-1: must be a number of seconds"),
+        ({"workers": 0}, ValueError, "workers=0: must be a number of processes"),
+    ],
+)
+def test_arguments_are_checked_at_once(arguments: dict[str, Any], kind: type[Exception], words: str) -> None:
+    """A pool with an argument that no session could use is not opened."""
+    with pytest.raises(kind, match=words):
+        Pool("memory:", **arguments)
+    with pytest.raises(TypeError, match="the store of a pool is a URL, a path or a store, not NoneType"):
+        Pool(None)  # type: ignore[arg-type]
+
+
+def test_a_map_begins_when_all_is_right(pool: Pool) -> None:
+    """A map with a name or code that cannot be used executes nothing, not in the sessions before it either."""
+    with pytest.raises(ValueError, match="cannot name a snapshot"):
+        pool.map(["mapped.1", "", "mapped.2"], "1")
+    with pytest.raises(TypeError, match="not the string 'mapped'"):
+        pool.map("mapped", "1")
+    with pytest.raises(TypeError, match="code must be a str"):
+        pool.map(["mapped.1"], 5)  # type: ignore[arg-type]
+    assert not [name for name in pool.names() if name.startswith("mapped")]

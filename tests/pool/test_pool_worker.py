@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +14,7 @@ from pool_callbacks import registry
 from planaria import Limits, MemoryStore, Session, SnapshotConflict, SnapshotVersionError, Store
 from planaria.errors import ExecutionError, LimitError, TimeoutError
 from planaria.pool.errors import PoolError
+from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import decoded_result
 from planaria.pool.steps import Answer, Cancel, Command, Execute, Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings, _literal
@@ -21,7 +22,7 @@ from planaria.pool.worker import Worker, WorkerSettings, _literal
 pytestmark = pytest.mark.slow
 
 
-def new_worker(store: Store, **options: Any) -> Worker:
+def new_worker(store: Store, **options: Unpack[SessionOptions]) -> Worker:
     return Worker(WorkerSettings(store, registry, options))
 
 

@@ -253,3 +253,20 @@ def test_the_server_is_killed(tmp_path: Path) -> None:
         assert [one.value for one in results] == [2]
         session.close()
         os.kill(number, signal.SIGTERM)
+
+
+def test_texts_that_cannot_be_sent(remote: ServerSession) -> None:
+    """Code with a lone surrogate is a ValueError that names the line, and the session goes on."""
+    with pytest.raises(
+        ValueError, match=r"the code has a lone surrogate, '\\udc80', in line 2, .* to a server"
+    ):
+        remote.run("x = 1\ny = '\udc80'")
+    with pytest.raises(ValueError, match="the script has a lone surrogate"):
+        remote.bash("echo '\udc80'")
+    assert remote.execute("'\\udc80'").value == "\udc80"
+
+
+def test_names_of_sessions(server: Served) -> None:
+    """A name that a session cannot have is refused with the rule for names."""
+    with pytest.raises(ServerError, match="1 to 64 ASCII letters, digits, '_' and '-'"):
+        planaria.connect(server.url, session="für alle")

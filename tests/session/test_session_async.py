@@ -186,3 +186,20 @@ def test_files_before_the_first_execution() -> None:
         await session.close()
 
     asyncio.run(main())
+
+
+def test_closing_ends_the_execution_of_another_task() -> None:
+    """Closing a session ends the execution of another task, and those that wait for their turn."""
+
+    async def main() -> list[str]:
+        begun = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        session = planaria.AsyncSession(on_stdout=lambda _: loop.call_soon_threadsafe(begun.set))
+        runs = [asyncio.create_task(session.run("print(1, flush=True)\nwhile True: pass")) for _ in range(2)]
+        await begun.wait()
+        await session.close()
+        first, second = await asyncio.gather(*runs, return_exceptions=True)
+        assert isinstance(first, planaria.Result)
+        return [type(first.error).__name__, type(second).__name__]
+
+    assert asyncio.run(main()) == ["Interrupted", "SessionClosed"]

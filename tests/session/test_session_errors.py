@@ -247,3 +247,31 @@ def test_session_shows_its_executions(session: Any) -> None:
     assert repr(session).endswith(", 2 executions>")
     session.close()
     assert repr(session) == "<Session closed>"
+
+
+def test_ignored_exceptions(session: Any) -> None:
+    """What Python reports of exceptions that it ignores, and of threads, has no frames of the kernel."""
+    result = session.run(
+        "import threading\n"
+        "class Left:\n    def __del__(self):\n        exit(1)\n"
+        "Left()\n"
+        "threading.Thread(target=lambda: exec(b'1/0')).start()\n"
+        "None"
+    )
+    assert result.is_ok
+    assert "in __del__\n" in result.stderr
+    assert "SystemExit: 1\n" in result.stderr
+    assert "Exception in thread Thread-" in result.stderr
+    assert "ZeroDivisionError: division by zero\n" in result.stderr
+    assert "planaria_kernel" not in result.stderr
+
+
+def test_surrogates_in_scripts(session: Any) -> None:
+    """A script may have bytes that are not UTF-8, as os.fsdecode gives them; other lone surrogates are a
+    ValueError that names the line, and nothing is executed.
+    """
+    count = session.execution_count
+    with pytest.raises(ValueError, match=r"the script has a lone surrogate, '\\ud800', in line 2"):
+        session.bash("echo a\necho '\ud800'")
+    assert session.execution_count == count
+    assert session.bash("echo '\udc80'").stdout_bytes == b"\x80\n"

@@ -180,7 +180,7 @@ def test_pip_in_the_shell(session: Any, command: str) -> None:
     result = session.bash(f"{command} install numpy -q; {command} install no-such-package")
     assert result.stdout == "Requirement already satisfied: numpy\n"
     assert result.stderr == (
-        "ERROR: no-such-package: packages come with an image (planaria.Image.build), or with a workspace "
+        "ERROR: no-such-package: packages come with an image (planaria.Image.build, `planaria image build`), or with a workspace "
         "(--base), which this session does not have\n"
     )
     assert result.exit_code == 1

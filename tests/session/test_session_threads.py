@@ -246,3 +246,34 @@ def test_callback_that_waits_for_a_thread_that_waits_for_its_session(new_session
     assert isinstance(session.run("await call()").error, planaria.TimeoutError)
     assert returned.wait(60)
     assert session.execute("2", timeout=None).value == 2
+
+
+@pytest.mark.parametrize("code", ["while True: pass", "import time; time.sleep(600)", "await wait()"])
+def test_closing_from_another_thread(code: str) -> None:
+    """Closing a session ends the execution of another thread, and those that wait for their turn."""
+    begun = threading.Event()
+    goes_on = threading.Event()
+    outcomes: list[object] = []
+
+    def wait() -> None:
+        goes_on.wait()
+
+    session = planaria.Session(callbacks=[wait], on_stdout=lambda _text: begun.set())
+
+    def execute() -> None:
+        try:
+            outcomes.append(session.run(f"print('begun', flush=True)\n{code}").error)
+        except planaria.SessionClosed as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=execute) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    begun.wait()
+    session.close()
+    goes_on.set()
+    for thread in threads:
+        thread.join()
+    assert session.is_closed
+    names = sorted(type(one).__name__ for one in outcomes)
+    assert names == ["Interrupted", "SessionClosed", "SessionClosed"]

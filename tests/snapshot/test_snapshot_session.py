@@ -582,3 +582,15 @@ def test_diff_of_the_same(session: planaria.Session) -> None:
     session.execute("import math\nx = {'a': [1.5]}\nlarge = list(range(10_000))\ndef f(): pass")
     snapshot = session.snapshot_state()
     assert not snapshot.diff(Snapshot(bytes(snapshot)))
+
+
+def test_what_is_no_snapshot() -> None:
+    """Bytes in the place of a snapshot to compare with, or of a parent, are a TypeError."""
+    with planaria.Session() as session:
+        snapshot = session.snapshot_state()
+        with pytest.raises(TypeError, match=r"compares with a planaria\.Snapshot, not bytes"):
+            snapshot.diff(bytes(snapshot))  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"parent= must be a planaria\.Snapshot or None, not bytes"):
+            session.snapshot_state(parent=b"")  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match=r"parent= must be a planaria\.Snapshot or None, not bytes"):
+            planaria.Snapshot(bytes(snapshot), parent=b"")  # type: ignore[arg-type]

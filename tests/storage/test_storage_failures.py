@@ -74,6 +74,14 @@ def test_a_file_where_a_directory_is_needed(tmp_path: Path) -> None:
         planaria.SqliteStore(tmp_path / "file" / "store.db")
 
 
+def test_a_workspace_on_a_file(tmp_path: Path) -> None:
+    """A session with a workspace where a file is is refused when it is created."""
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(planaria.StorageError, match=r"file.*remove it, or use another place"):
+            planaria.Session.from_base(place)
+
+
 def test_not_a_database(tmp_path: Path) -> None:
     """A file that is not an SQLite file is refused by its name."""
     (tmp_path / "notes.txt").write_text("text " * 1000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -88,14 +89,25 @@ def test_a_killed_process_holds_nothing(tmp_path: Path) -> None:
 @pytest.fixture(params=["redis", "objects"])
 def new_leases(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], ExpiringLeases]]:
     """Leases of one place that last 1.5 s, as each of several processes has them."""
-    if request.param == "redis":
-        client = Redis.from_url(request.getfixturevalue("redis_url"))
-        yield lambda: RedisLeases(client, f"{tmp_path.name}:", 1.5)
-        client.close()
-        return
-    bucket = open_bucket("memory:///", LONG, {})
-    yield lambda: BucketLeases(bucket, 1.5)
-    bucket.close()
+    with contextlib.ExitStack() as stack:
+        place: Any
+        if request.param == "redis":
+            place = stack.enter_context(
+                contextlib.closing(Redis.from_url(request.getfixturevalue("redis_url")))
+            )
+        else:
+            place = stack.enter_context(contextlib.closing(open_bucket("memory:///", LONG, {})))
+
+        def new() -> ExpiringLeases:
+            leases: ExpiringLeases
+            if request.param == "redis":
+                leases = RedisLeases(place, f"{tmp_path.name}:", 1.5)
+            else:
+                leases = BucketLeases(place, 1.5)
+            stack.callback(leases.close)
+            return leases
+
+        yield new
 
 
 def test_a_lease_is_renewed_while_it_is_held(new_leases: Callable[[], ExpiringLeases]) -> None:

@@ -87,8 +87,8 @@ def repl(**options: Any) -> None:
 
 
 @commands.command(cls=_Run, short_help="Run a program.", context_settings={"allow_interspersed_args": False})
-@click.option("-c", "code", metavar="CODE", help="Run this text; what follows are its arguments.")
-@click.option("-m", "module", metavar="MODULE", help="Run this module; what follows are its arguments.")
+@click.option("-c", "code", metavar="CODE", help="Run this text. All that follows are its arguments.")
+@click.option("-m", "module", metavar="MODULE", help="Run this module. All that follows are its arguments.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the output.")
 @session_options
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="FILE [ARGS]...")
@@ -98,9 +98,9 @@ def run(
     """Run the Python program FILE ("-": from standard input) in a sandbox; ARGS are its sys.argv[1:].
 
     The modules that it imports are found beside it: of this computer's files it sees them, itself, and what
-    --mount shows. Options stand before FILE. Without FILE, standard input is the program unless it is a
-    terminal. Output is passed on as it comes. The exit status is the program's: that of sys.exit(), 1 after
-    an exception; 124 after a timeout, 130 after Ctrl-C.
+    --mount shows. Options stand before FILE, -c and -m. Without FILE, standard input is the program unless
+    it is a terminal. Output is passed on as it comes. The exit status is the program's: that of sys.exit(), 1
+    after an exception; 124 after a timeout, 130 after Ctrl-C.
     """
     from planaria.cli.program import Program, run_program
 

@@ -64,4 +64,4 @@ def network(
     try:
         return Network(allow=allow, deny=deny, secrets=merged, proxy=proxy)
     except ValueError as error:
-        raise click.UsageError(str(error)) from None
+        raise click.UsageError(str(error).replace("proxy=:", "--proxy:")) from None

@@ -77,7 +77,7 @@ def mount(text: str) -> Mount:
     try:
         return Mount(host, guest, cast(Literal["ro", "rw", "overlay"], mode))
     except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+        raise click.BadParameter(str(error).replace("guest_path", "GUEST")) from None
 
 
 def image_file(text: str) -> tuple[Path, str]:
@@ -114,7 +114,7 @@ class SessionOptions:
         try:
             return Limits(timeout=self.timeout, memory=memory, output=output)
         except ValueError as error:
-            raise click.UsageError(f"--memory: {error}") from None
+            raise click.UsageError(f"--memory {self.memory}: {str(error).partition('): ')[2]}") from None
 
 
 def sandbox_options(command: Command) -> Command:

@@ -28,7 +28,7 @@ __all__ = ["INTERRUPTED", "Program", "run_program", "tell_end"]
 INTERRUPTED: Final = 130  # 128 + SIGINT
 
 #: The whole of the program that `-m` means, with the name of the module.
-_RUN_MODULE: Final = "import runpy; runpy.run_module({0!r}, run_name='__main__', alter_sys=True)"
+_RUN_MODULE: Final = "import runpy; runpy._run_module_as_main({0!r})"
 
 #: Files that are named at the end, at most.
 _MOST_NAMES: Final = 5

@@ -18,6 +18,7 @@ from planaria.executors.executor import Installed, Packages, ProxyPlace, Uninsta
 from planaria.executors.pipe import Pipe
 from planaria.executors.process import PROGRAM, Process, ProcessExecutor, check_strings
 from planaria.limits import NOT_GIVEN, NotGiven
+from planaria.parameters import suggest_field_names
 
 if TYPE_CHECKING:
     import docker
@@ -39,6 +40,7 @@ _END_PATIENCE: Final = 10.0
 _MESSAGE: Final = 2000
 
 
+@suggest_field_names
 @dataclass(frozen=True, kw_only=True)
 class ContainerConfig:
     """How a `ContainerExecutor` is set up. Times in seconds, sizes in bytes; None means no limit."""

@@ -170,6 +170,8 @@ class Executor(ABC):
     """Whether a kernel at rest exists in a child of a fork of this process too."""
     refuses: ClassVar[frozenset[str]] = frozenset()
     """Arguments of a session that this executor does not support."""
+    sends_text: ClassVar[bool] = False
+    """Whether it sends code as Unicode text, which has no lone surrogates."""
     network_proxy: ClassVar[Literal["tcp", "unix"] | None] = None
     """How its code reaches a session's network, where it has sockets of its own: by a proxy at a TCP port of
     this machine, or at a Unix socket."""

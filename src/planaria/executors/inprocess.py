@@ -33,6 +33,7 @@ from planaria.executors.messages import Command, Request, RunCode
 from planaria.executors.signals import Interrupts
 from planaria.executors.stdout_capture import captured, switched
 from planaria.limits import Guard, Limits, Stopped, StopReason
+from planaria.parameters import suggest_field_names
 from planaria_kernel import in_thread
 from planaria_kernel.execution.streams import Streams
 from planaria_kernel.execution.trampolines import place_of
@@ -52,6 +53,7 @@ _raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
 _raise_in_thread.argtypes = (ctypes.c_ulong, ctypes.py_object)
 
 
+@suggest_field_names
 @dataclass(frozen=True, kw_only=True, slots=True)
 class InProcessConfig:
     """How an `InProcessExecutor` is set up."""

@@ -44,6 +44,7 @@ from planaria.executors.server_files import ServerFileSystem
 from planaria.executors.signals import Interrupts
 from planaria.fork import in_forked_child
 from planaria.limits import Guard, Limits, Stopped, StopReason
+from planaria.parameters import suggest_field_names
 from planaria_kernel.protocol import MAX_BYTES, Budget, decode, encode
 
 __all__ = ["ServerConfig", "ServerExecutor"]
@@ -71,6 +72,7 @@ def _after_fork() -> None:
         executor.abandon()
 
 
+@suggest_field_names
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerConfig:
     """The server, and the session there.
@@ -114,6 +116,7 @@ class ServerExecutor(Executor):
         }
     )
     refuses: ClassVar[frozenset[str]] = frozenset({"argv"})
+    sends_text: ClassVar[bool] = True
     is_copied_by_fork: ClassVar[bool] = False
 
     def __init__(self, config: ServerConfig | str) -> None:

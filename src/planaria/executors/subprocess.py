@@ -19,6 +19,7 @@ from planaria.executors.pipe import Pipe
 from planaria.executors.process import PROGRAM, Process, ProcessExecutor, check_strings
 from planaria.executors.virtualenv import Environment, guest_directory, prepare
 from planaria.limits import NOT_GIVEN, NotGiven
+from planaria.parameters import suggest_field_names
 from planaria.process_groups import kill_group
 
 __all__ = ["INHERITED", "SubprocessConfig", "SubprocessExecutor"]
@@ -43,6 +44,7 @@ INHERITED: Final = (
 )
 
 
+@suggest_field_names
 @dataclass(frozen=True, kw_only=True)
 class SubprocessConfig:
     """How a `SubprocessExecutor` is set up. Times in seconds, sizes in bytes; None means no limit.

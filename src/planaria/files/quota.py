@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
+from planaria.parameters import suggest_field_names
+
 __all__ = ["CHUNK_COST", "MAX_FILE_SIZE", "NAME_COST", "NODE_COST", "Quota"]
 
 #: What a file, directory or link costs beside its contents, in bytes.
@@ -16,6 +18,7 @@ CHUNK_COST = 128
 MAX_FILE_SIZE = 2**63 - 1
 
 
+@suggest_field_names
 @dataclass(frozen=True, slots=True)
 class Quota:
     """How large a filesystem may grow; None is without limit.

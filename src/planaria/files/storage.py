@@ -14,6 +14,7 @@ from planaria.files.memory import MemoryFileSystem, MemorySnapshot
 from planaria.files.overlay import OverlayFileSystem
 from planaria.files.quota import Quota
 from planaria.files.view import Files
+from planaria.parameters import suggest_field_names, suggest_names
 
 __all__ = ["Mount", "VfsStorage"]
 
@@ -27,7 +28,12 @@ class VfsStorage(Files):
 
     filesystem: MemoryFileSystem
 
+    @suggest_names
     def __init__(self, *, quota: Quota | None = None, clock: Callable[[], int] = time_ns) -> None:
+        if quota is not None and not isinstance(quota, Quota):
+            raise TypeError(f"quota= must be a planaria.Quota or None, not {type(quota).__name__}")
+        if not callable(clock):
+            raise TypeError(f"clock= must be a function, not {type(clock).__name__}")
         super().__init__(MemoryFileSystem(clock=clock, quota=quota))
 
     def usage(self) -> FileSystemUsage:
@@ -49,6 +55,7 @@ class VfsStorage(Files):
         return other
 
 
+@suggest_field_names
 @dataclass(frozen=True, slots=True)
 class Mount:
     """A directory of the host that a session sees at `guest_path`.
@@ -68,6 +75,10 @@ class Mount:
     def __post_init__(self) -> None:
         if self.mode not in ("ro", "rw", "overlay"):
             raise ValueError(f"the mode of a mount must be 'ro', 'rw' or 'overlay', not {self.mode!r}")
+        if not isinstance(self.host_path, (str, PathLike)):
+            raise TypeError(f"host_path must be a str or a path, not {type(self.host_path).__name__}")
+        if not isinstance(self.guest_path, str):
+            raise TypeError(f"guest_path must be a str, not {type(self.guest_path).__name__}")
         parts = self.guest_path.split("/")
         if not self.guest_path.startswith("/") or ".." in parts or not any(parts):
             raise ValueError(f"guest_path must be absolute, without '..', and not '/': {self.guest_path!r}")

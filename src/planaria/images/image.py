@@ -22,6 +22,7 @@ from planaria.images.layers import image_of, root_files
 from planaria.machine import image as machine_image
 from planaria.machine.image_files import keep_tree
 from planaria.machine.recipe import Recipe
+from planaria.parameters import check_strings, suggest_names
 
 if TYPE_CHECKING:
     from planaria.runtime.packages import Wheel
@@ -76,6 +77,7 @@ class Image:
         return self._loaded
 
     @classmethod
+    @suggest_names
     def build(
         cls,
         name: str,
@@ -101,9 +103,12 @@ class Image:
         image; sessions have numbers of their own. Raises ImageError, with the traceback when the code failed.
         """
         registry.check_name(name)
-        for one in (preload, packages, find_links):
-            if isinstance(one, str):
-                raise TypeError(f"expected a list of names, not the string {one!r}")
+        for argument, names in (("preload", preload), ("packages", packages), ("find_links", find_links)):
+            check_strings(argument, names)
+        if not isinstance(setup, str):
+            raise TypeError(f"setup= must be a str, not {type(setup).__name__}")
+        if files is not None and not isinstance(files, Mapping):
+            raise TypeError(f"files= must be a dict of contents by path, not {type(files).__name__}")
         below = None if base is None else find_image(base)
         installed: dict[str, str] = {}
         if isinstance(base, str):

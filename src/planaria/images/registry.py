@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable
@@ -104,7 +105,7 @@ def _register(name: str, recipe: Recipe, packages: tuple[str, ...]) -> Registere
 
 
 def find_entry(name: str) -> RegisteredImage:
-    """Raises ImageError when there is none of that name."""
+    """Raises ImageError when there is none of that name, RuntimeSetupError when the cache cannot be read."""
     place = _directory() / f"{check_name(name)}{_SUFFIX}"
     try:
         return _read(name, json.loads(place.read_text("utf-8")))
@@ -112,9 +113,15 @@ def find_entry(name: str) -> RegisteredImage:
         known = ", ".join(entry.name for entry in entries())
         raise ImageError(
             f"there is no image {name!r}; "
-            + (f"there are {known}" if known else "make one with planaria.Image.build")
+            + (
+                f"there are {known}"
+                if known
+                else "make one with planaria.Image.build or `planaria image build`"
+            )
         ) from None
-    except (ValueError, TypeError, LookupError, OSError) as error:
+    except OSError as error:
+        raise cache_failure(place, "read", error) from error
+    except (ValueError, TypeError, LookupError) as error:
         raise ImageError(f"the image {name!r} has invalid metadata ({error}); remove {place}") from error
 
 
@@ -124,14 +131,26 @@ def _read(name: str, told: dict[str, Any]) -> RegisteredImage:
 
 
 def entries() -> list[RegisteredImage]:
-    """All that are registered, by name; damaged ones are left out."""
+    """All that are registered, by name; damaged ones are left out.
+
+    Raises RuntimeSetupError when the cache cannot be read.
+    """
     found: list[RegisteredImage] = []
-    places = {place.name.removesuffix(_SUFFIX): place for place in _directory().glob(f"[!.]*{_SUFFIX}")}
-    for name, place in sorted(places.items()):
+    try:
+        files = os.listdir(_directory())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise cache_failure(_directory(), "read", error) from error
+    names = [file.removesuffix(_SUFFIX) for file in files if file.endswith(_SUFFIX) and file[0] != "."]
+    for name in sorted(names):
+        place = _directory() / f"{name}{_SUFFIX}"
         try:
             found.append(_read(name, json.loads(place.read_text("utf-8"))))
-        except (ValueError, TypeError, LookupError, OSError):
+        except (ValueError, TypeError, LookupError, FileNotFoundError):
             continue
+        except OSError as error:
+            raise cache_failure(place, "read", error) from error
     return found
 
 

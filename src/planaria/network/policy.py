@@ -13,6 +13,7 @@ from planaria.network.hosts import Address, address_of, is_public
 from planaria.network.proxy_settings import ENVIRONMENT, parse_proxy
 from planaria.network.rules import SCHEMES, Rule, bare_path, canonical_path, parse_rule
 from planaria.network.secrets import Secret
+from planaria.parameters import suggest_field_names
 
 if TYPE_CHECKING:
     import ssl
@@ -50,6 +51,7 @@ class NetworkRequest:
     """Why it was refused or failed."""
 
 
+@suggest_field_names
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Network:
     """A policy for `planaria.Session(network=…)`. Without one a session has no network.
@@ -113,7 +115,7 @@ class Network:
             raise ValueError(f"secrets= names one of {', '.join(sorted(set(names)))} twice")
         if self.proxy is not None and self.proxy != ENVIRONMENT:
             if not isinstance(self.proxy, str):
-                raise TypeError(f"proxy= is a URL or {ENVIRONMENT!r}, not a {type(self.proxy).__name__}")
+                raise TypeError(f"proxy= is a URL or {ENVIRONMENT!r}, not {type(self.proxy).__name__}")
             try:
                 parse_proxy(self.proxy)
             except ValueError as error:
@@ -216,7 +218,5 @@ def _ssl_context(
 
 def _rules(name: str, texts: object) -> tuple[Rule, ...]:
     if isinstance(texts, str) or not isinstance(texts, Sequence):
-        raise TypeError(
-            f"{name}= is a list of rules such as ['api.example.com'], not a {type(texts).__name__}"
-        )
+        raise TypeError(f"{name}= is a list of rules such as ['api.example.com'], not {type(texts).__name__}")
     return tuple(parse_rule(text) for text in texts)

@@ -114,7 +114,7 @@ def parse_rule(text: object) -> Rule:
     which name the rule.
     """
     if not isinstance(text, str):
-        raise TypeError(f"a rule is a str such as 'api.example.com', not a {type(text).__name__}")
+        raise TypeError(f"a rule is a str such as 'api.example.com', not {type(text).__name__}")
     try:
         return _parsed(text)
     except ValueError as error:

@@ -17,6 +17,7 @@ from typing import Final
 from urllib.parse import quote, quote_plus
 
 from planaria.network.rules import Rule, parse_rule
+from planaria.parameters import suggest_field_names
 
 __all__ = [
     "IssuedValues",
@@ -39,6 +40,7 @@ _PRINTABLE: Final = bytes(range(0x20, 0x7F))
 _BASIC: Final = re.compile(rb"(?i)basic +([A-Za-z0-9+/=]+)")
 
 
+@suggest_field_names
 @dataclass(frozen=True, slots=True, repr=False)
 class Secret:
     """A value that code in a session may use and never sees.
@@ -105,7 +107,7 @@ class Secret:
 
 def _checked_value(name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"Secret {name!r}: the value is a str, not a {type(value).__name__}")
+        raise TypeError(f"Secret {name!r}: the value is a str, not {type(value).__name__}")
     if len(value) < 4 or any(not " " <= character <= "~" for character in value):
         raise ValueError(f"Secret {name!r}: the value is not at least four characters of printable ASCII")
     return value

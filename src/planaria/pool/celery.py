@@ -13,11 +13,12 @@ import base64
 import pickle
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from planaria.pool.engine import Engine
 from planaria.pool.errors import WorkerLost
 from planaria.pool.futures import step_here
+from planaria.pool.options import SessionOptions
 from planaria.pool.processes import portable
 from planaria.pool.steps import Reply, Step
 from planaria.pool.worker import WorkerSettings
@@ -45,9 +46,11 @@ class CeleryEngine(Engine):
         most_live: int = 16,
         setup: Callable[[], object] | str | None = None,
         queue: str | None = None,
-        **options: Any,
+        **options: Unpack[SessionOptions],
     ) -> None:
-        settings = pickle.dumps(WorkerSettings(store, callbacks, options, most_live, setup))
+        common = WorkerSettings(store, callbacks, options, most_live, setup)
+        common.check()
+        settings = pickle.dumps(common)
         self._queue = queue
         self._threads = ThreadPoolExecutor(_WAITING, thread_name_prefix="planaria-celery")
 

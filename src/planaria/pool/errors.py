@@ -10,6 +10,8 @@ __all__ = ["NameInUse", "OutcomeUnknown", "PoolError", "SaveUncertain", "WorkerL
 class PoolError(PlanariaError):
     """A pool cannot do what it was asked for."""
 
+    __module__ = "planaria.pool"
+
 
 class WorkerLost(PoolError):
     """The workers that took a step ended before it was saved: the session is in the state before the step.
@@ -17,12 +19,16 @@ class WorkerLost(PoolError):
     Callbacks that the step made may have had their effects.
     """
 
+    __module__ = "planaria.pool"
+
 
 class OutcomeUnknown(PoolError):
     """It is not known whether a step had its effect, since the store could not be reached any more.
 
     It had it once or not at all: look at the session when the store is there again.
     """
+
+    __module__ = "planaria.pool"
 
 
 class SaveUncertain(OutcomeUnknown):

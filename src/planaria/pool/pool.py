@@ -8,20 +8,24 @@ from concurrent.futures import Executor as FuturesExecutor
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from planaria.executors.messages import HostCall
 from planaria.limits import NOT_GIVEN, NotGiven
+from planaria.parameters import suggest_option_names
 from planaria.pool.engine import Engine
 from planaria.pool.errors import PoolError
 from planaria.pool.opening import open_engine
+from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import decoded_result
 from planaria.pool.sending import Sender
 from planaria.pool.steps import Answer, Cancel, Command, Execute, Reply, Step
 from planaria.pool.worker import WorkerSettings
+from planaria.session.callbacks import Callbacks
+from planaria.session.executing import check_source
 from planaria.session.result import Result
 from planaria.stores.opening import open_store
-from planaria.stores.store import Store, Version
+from planaria.stores.store import Store, Version, check_name
 
 __all__ = ["AsyncPool", "Pool", "PoolExecution", "Values"]
 
@@ -63,17 +67,18 @@ class PoolExecution:
 class _Core:
     """What the two pools have in common."""
 
+    @suggest_option_names(SessionOptions.__annotations__)
     def __init__(
         self,
         store: str | Store,
         engine: str | FuturesExecutor | Engine = "processes",
         *,
-        callbacks: Any = (),
+        callbacks: Callbacks | str = (),
         workers: int | None = None,
         most_live: int = 16,
         patience: float = 30.0,
         setup: Callable[[], object] | str | None = None,
-        **options: Any,
+        **options: Unpack[SessionOptions],
     ) -> None:
         """Open a pool.
 
@@ -90,11 +95,15 @@ class _Core:
                 telemetry.
             options: other arguments of `Session`, as `limits` and `image`.
 
-        Raises PoolError when the engine cannot be had, StorageError when the store cannot be used.
+        Raises PoolError when the engine cannot be had, StorageError when the store cannot be used, and for
+        an argument that no session could use what `Session` raises.
         """
+        settings = WorkerSettings(store, callbacks, options, most_live, setup)
+        settings.check()
+        if isinstance(patience, bool) or not isinstance(patience, (int, float)) or not patience >= 0:
+            raise ValueError(f"patience={patience!r}: must be a number of seconds, 0 or more")
         self._owns_store = isinstance(store, str)
         self._store = open_store(store) if isinstance(store, str) else store
-        settings = WorkerSettings(store, callbacks, options, most_live, setup)
         try:
             self._engine = open_engine(engine, settings, workers)
         except BaseException:
@@ -104,6 +113,7 @@ class _Core:
         self._sender = Sender(self._engine, self._store, patience)
 
     def _submit(self, name: str, command: Command) -> Future[Reply]:
+        check_name(name)
         return self._sender.submit(Step(name, command))
 
     def names(self) -> list[str]:
@@ -165,6 +175,12 @@ def _value(name: str, reply: Reply) -> Any:
 
 
 def _commands(names: Sequence[str], code: str, args: Iterable[Mapping[str, object]] | None) -> list[Execute]:
+    """What a map sends to each of its sessions; all are checked before the first is sent."""
+    if isinstance(names, str):
+        raise TypeError(f"the names of sessions are a list, not the string {names!r}")
+    for name in names:
+        check_name(name)
+    check_source(code)
     given = [{} for _ in names] if args is None else [dict(one) for one in args]
     if len(given) != len(names):
         raise ValueError(f"there are {len(names)} names and {len(given)} arguments")

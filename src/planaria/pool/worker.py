@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ from planaria.errors import (
 )
 from planaria.pool.errors import NameInUse, PoolError, SaveUncertain, WorkerLost
 from planaria.pool.idempotency import CountedCalls
+from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import encoded_result
 from planaria.pool.presence import Heartbeat
 from planaria.pool.saved import SavedSteps
@@ -33,6 +35,7 @@ from planaria.pool.steps import Answer, Cancel, Execute, Reply, Step
 from planaria.session._sync.session import Execution, Session
 from planaria.session.callbacks import CallbackRegistry
 from planaria.session.result import Result
+from planaria.session.settings import SessionSettings
 from planaria.snapshot.snapshot import Snapshot
 from planaria.stores.leases import Lease
 from planaria.stores.opening import open_store
@@ -55,12 +58,30 @@ class WorkerSettings:
     store: str | Store
     callbacks: Any = ()
     """As `Session` has them, or "module:name" of what is imported by the workers."""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: SessionOptions = field(default_factory=SessionOptions)
     """Other arguments of `Session`."""
     most_live: int = 16
     """How many sessions a worker keeps in memory."""
     setup: Callable[[], object] | str | None = None
     """Is called by each worker when it starts; a function, or "module:name"."""
+
+    def check(self) -> None:
+        """Raise TypeError, ValueError, CallbackError or PoolError for what no worker could use."""
+        if not isinstance(self.store, (str, Store)):
+            raise TypeError(
+                f"the store of a pool is a URL, a path or a store, not {type(self.store).__name__}"
+            )
+        most_live: object = self.most_live
+        if isinstance(most_live, bool) or not isinstance(most_live, int) or most_live < 1:
+            raise ValueError(f"most_live={most_live!r}: must be a number of sessions greater than 0")
+        for name, given in (("callbacks", self.callbacks), ("setup", self.setup)):
+            if isinstance(given, str) and not re.fullmatch(r"[\w.]+:[\w.]+", given):
+                raise PoolError(f"{name}={given!r}: write 'module:name'")
+        setup: object = self.setup
+        if setup is not None and not isinstance(setup, str) and not callable(setup):
+            raise TypeError(f"setup= must be a function or 'module:name', not {type(setup).__name__}")
+        # Raises what a session of these arguments would.
+        SessionSettings(callbacks=() if isinstance(self.callbacks, str) else self.callbacks, **self.options)
 
 
 @dataclass(slots=True)
@@ -328,9 +349,7 @@ def _imported(parameter: str, given: Any) -> Any:
     """What "module:name" stands for."""
     if not isinstance(given, str):
         return given
-    module, separator, name = given.partition(":")
-    if not separator:
-        raise PoolError(f"{parameter}={given!r}: write 'module:name'")
+    module, _, name = given.partition(":")
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 __all__ = [
+    "RULES",
     "Answer",
     "Answered",
     "BashRequest",
@@ -49,7 +50,22 @@ __all__ = [
     "WorkspaceInfo",
 ]
 
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")]
+_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+_VARIABLE: Final = r"^[^=\x00]+$"
+_VALUE: Final = r"^[^\x00]*$"
+_CELL_NAME: Final = r"^[A-Za-z0-9_-]{1,64}$"
+_ERROR: Final = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
+
+#: What texts must be that have to match a pattern, to say it in errors.
+RULES: Final = {
+    _NAME: "must be 1 to 64 ASCII letters, digits, '_' and '-', the first a letter or a digit",
+    _VARIABLE: "must be a name of an environment variable, without '=' and null characters",
+    _VALUE: "must not have a null character",
+    _CELL_NAME: "must be 1 to 64 ASCII letters, digits, '_' and '-'",
+    _ERROR: "must be the name of an exception, of at most 100 ASCII letters, digits and '_'",
+}
+
+Name = Annotated[str, StringConstraints(pattern=_NAME)]
 Text = Annotated[str, StringConstraints(max_length=4096)]
 Seconds = Annotated[float, Field(gt=0, le=86400)]
 
@@ -92,8 +108,8 @@ class CallbackDeclaration(_Request):
 
 
 #: Names and values of environment variables, as POSIX has them.
-Variable = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=r"^[^=\x00]+$")]
-Value = Annotated[str, StringConstraints(max_length=1 << 17, pattern=r"^[^\x00]*$")]
+Variable = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=_VARIABLE)]
+Value = Annotated[str, StringConstraints(max_length=1 << 17, pattern=_VALUE)]
 Environment = Annotated[dict[Variable, Value], Field(max_length=100)]
 
 
@@ -115,7 +131,7 @@ class CreateSession(_Request):
 
 #: A label, or a number of executions.
 Place = Annotated[str, StringConstraints(max_length=200)] | Count
-CellName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+CellName = Annotated[str, StringConstraints(pattern=_CELL_NAME)]
 
 #: What `cell` means.
 _CELL: Final = "The cell of the session's notebook that shows it, where the server has a page"
@@ -197,7 +213,7 @@ class Answer(_Request):
     value: Any = None
     value_base64: str | None = Field(default=None, description="The value in planaria's encoding")
     error: Text | None = Field(default=None, description="The message of the exception")
-    error_type: Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")] = "RuntimeError"
+    error_type: Annotated[str, StringConstraints(pattern=_ERROR)] = "RuntimeError"
     answer_base64: str | None = Field(
         default=None, description="All of the answer in planaria's encoding, as ('ok', value)"
     )

@@ -11,12 +11,14 @@ from typing import Any, Final
 
 from anyio.abc import TaskGroup
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as StarletteRoute
 
 from planaria.server.guard import Audit, Guard, bearer, read_body
 from planaria.server.metrics import Metrics
+from planaria.server.models import RULES
 from planaria.server.problems import PROBLEM, Problem, problem_of
 from planaria.server.sessions import ServedSessions
 from planaria.server.settings import ServerSettings, Token
@@ -162,6 +164,11 @@ async def _respond(server: Server, route: Route, request: Request) -> Response:
     return response
 
 
+def _message_of(error: ErrorDetails) -> str:
+    """What is wrong with a field, in words where pydantic shows a pattern."""
+    return RULES.get(error.get("ctx", {}).get("pattern", ""), error["msg"])
+
+
 async def _body(route: Route, request: Request, token: Token) -> Any:
     """The body as the route takes it. Raises Problem."""
     if route.takes is None:
@@ -180,7 +187,8 @@ async def _body(route: Route, request: Request, token: Token) -> Any:
         return route.takes.model_validate_json(data)
     except ValidationError as error:
         problems = [
-            {"field": ".".join(map(str, one["loc"])), "message": one["msg"]} for one in error.errors()[:20]
+            {"field": ".".join(map(str, one["loc"])), "message": _message_of(one)}
+            for one in error.errors()[:20]
         ]
         shown = "; ".join(f"{one['field'] or 'body'}: {one['message']}" for one in problems)
         status = 400 if any(one["type"] == "json_invalid" for one in error.errors()) else 422

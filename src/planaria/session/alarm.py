@@ -26,8 +26,10 @@ class Alarm:
 
     def ring(self) -> None:
         """End the present wait, or else the next one. From any thread, or a signal handler."""
-        with contextlib.suppress(RuntimeError):  # it has rung already
+        try:
             self._bell.release()
+        except RuntimeError:
+            pass  # it has rung already
         future = self._future
         if future is not None:
             with contextlib.suppress(InvalidStateError):

@@ -186,7 +186,7 @@ class CallbackRegistry:
         if isinstance(callbacks, (str, Mapping)) or not isinstance(callbacks, Iterable):
             raise CallbackError(
                 "callbacks= is a list of functions and of dicts with 'name' and 'fn', or a CallbackRegistry, "
-                f"not a {type(callbacks).__name__}"
+                f"not {type(callbacks).__name__}"
             )
         return cls(callbacks)
 

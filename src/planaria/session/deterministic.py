@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Final, Literal
 
 from planaria.machine.wasi.clock import VirtualClock
+from planaria.parameters import suggest_field_names
 
 __all__ = ["Deterministic"]
 
@@ -16,6 +17,7 @@ _SECOND: Final = 10**9
 _LAST: Final = 253_402_214_400
 
 
+@suggest_field_names
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Deterministic:
     """Time and chance of a session that gives the same state for the same code and answers, anywhere.

@@ -6,10 +6,12 @@ It has settings, an executor, the execution in flight, host calls, a history and
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 import weakref
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from planaria import telemetry
@@ -55,7 +57,10 @@ _PATIENCE: Final = 60.0
 
 
 class SessionEngine:
-    """One session. One caller at a time may use it; `interrupt` may come from any thread."""
+    """One session. One caller at a time may use it; `interrupt` and `ending` may come from any thread."""
+
+    #: Whether a caller waits for its turn to close it: there are no more executions then.
+    is_closing = False
 
     def __init__(self, settings: SessionSettings) -> None:
         self.settings = settings
@@ -226,6 +231,19 @@ class SessionEngine:
         if execution is not None and execution.inside:
             execution.ask_to_stop()
             self.executor.interrupt()
+
+    @contextlib.contextmanager
+    def ending(self) -> Iterator[None]:
+        """While a caller waits for its turn to close the session: the execution that runs is interrupted, and
+        none begins. Raises what `check_usable` does.
+        """
+        self.check_usable()
+        self.is_closing = True
+        self.interrupt()
+        try:
+            yield
+        finally:
+            self.is_closing = False
 
     # -- configuring and asking the kernel -----------------------------------------------------------------
 

@@ -10,7 +10,15 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from planaria import telemetry
-from planaria.errors import EncodeError, LimitError, PlanariaError, ProtocolError, SessionBusy, SessionError
+from planaria.errors import (
+    EncodeError,
+    LimitError,
+    PlanariaError,
+    ProtocolError,
+    SessionBusy,
+    SessionClosed,
+    SessionError,
+)
 from planaria.executors.executor import TierNeeded
 from planaria.executors.messages import (
     Done,
@@ -41,12 +49,29 @@ if TYPE_CHECKING:
     from planaria.network.policy import NetworkRequest
     from planaria.session.collector import Listeners
 
-__all__ = ["abandon", "begin", "enter", "next_step", "outcome_of"]
+__all__ = ["abandon", "begin", "check_source", "enter", "next_step", "outcome_of"]
 
 #: Reasons of a stop with which an execution is not ok, even if its code goes on to its end.
 _LIMITS: Final = ("timeout", "cpu", "fuel")
 #: Values of more bytes than this are decoded where the kernel was entered, beside an event loop.
 _LARGE_VALUE: Final = 1 << 14
+
+
+def check_source(source: object) -> None:
+    """Raise TypeError for what is not code."""
+    if not isinstance(source, str):
+        raise TypeError(f"code must be a str, not {type(source).__name__}")
+
+
+def _check_surrogates(source: str, is_script: bool, *, sends_text: bool) -> None:
+    """Raise ValueError for a lone surrogate, unless it stands for a byte of a script (`os.fsdecode`)."""
+    try:
+        source.encode("utf-8", "surrogateescape" if is_script and not sends_text else "strict")
+    except UnicodeEncodeError as error:
+        line = source.count("\n", 0, error.start) + 1
+        where = f"the {'script' if is_script else 'code'} has a lone surrogate, {source[error.start]!r}"
+        reason = "which cannot be sent to a server" if sends_text else "which stands for no byte"
+        raise ValueError(f"{where}, in line {line}, {reason}: replace it, for example by '\ufffd'") from None
 
 
 def begin(
@@ -60,12 +85,15 @@ def begin(
     """A new execution, which becomes the one in flight: of code, or with `stdin` of a script. With
     `program`, which gets its output, the script is a program of its own (see `RunScript`).
     """
-    if not isinstance(source, str):
-        raise TypeError(f"code must be a str, not {type(source).__name__}")
+    check_source(source)
+    if not source.isascii() and (stdin is not None or engine.executor.sends_text):
+        _check_surrogates(source, stdin is not None, sends_text=engine.executor.sends_text)
     bounds = engine.settings.bounds
     seconds = bounds.timeout if isinstance(timeout, NotGiven) else timeout
     if seconds is not None and not (type(seconds) in (float, int) and seconds > 0):
         checked_time("timeout", seconds)
+    if engine.is_closing:
+        raise SessionClosed("this session is being closed; create a new one")
     if engine.execution is not None:
         raise SessionBusy(
             "an execution waits in this session; resolve its pending calls or cancel it before the next one"
@@ -81,12 +109,13 @@ def begin(
             is_repeated = engine.settings.deterministic is not None or engine.recorder is not None
             history.checkpoint(engine.state, needed=may_move_up or is_repeated)
     engine.count += 1
-    engine.host_calls.span = telemetry.begin(
-        "execution",
-        session=f"{id(engine):#x}",
-        execution=engine.count,
-        language="python" if stdin is None else "bash",
-    )
+    if telemetry.is_on:
+        engine.host_calls.span = telemetry.begin(
+            "execution",
+            session=f"{id(engine):#x}",
+            execution=engine.count,
+            language="python" if stdin is None else "bash",
+        )
     if engine.recorder is not None:
         engine.recorder.drop_oldest(can_begin)
         engine.recorder.mark(Began(engine.count, source, name, stdin is not None), len(source))
@@ -114,6 +143,8 @@ def next_step(engine: SessionEngine, execution: ExecutionState, sleep: bool) -> 
         engine.host_calls.give_next(execution)
     if execution.outcome is not None:
         return Step.OVER
+    if engine.is_closing and not execution.asked:
+        execution.ask_to_stop()
     _look_at_clock(engine, execution)
     if execution.can_step:
         return Step.ENTER

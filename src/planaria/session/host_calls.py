@@ -7,7 +7,7 @@ import inspect
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import Future, wait
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -22,7 +22,7 @@ from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
 from planaria.session.execution_state import ExecutionState
 from planaria.session.settings import SessionSettings
-from planaria.session.worker_threads import BoundedThreads, Job, callback_loop, submit
+from planaria.session.worker_threads import BoundedThreads, Job, callback_loop, start, submit
 from planaria.snapshot.record import WORKSPACE, Declaration
 
 if TYPE_CHECKING:
@@ -114,9 +114,9 @@ class HostCalls:
                 answer = self._call_plain(callback, arguments, keywords)
             else:
                 # On a thread beside, so that it can be abandoned; the loop is only used when that is needed.
-                answer = self._block(
-                    execution, submit(lambda: self._call_plain(callback, arguments, keywords))
-                )
+                job = Job(partial(self._call_plain, callback, arguments, keywords))
+                start(job, execution.alarm.ring)
+                answer = self._block(execution, job)
             if isinstance(answer, Ok) and inspect.isawaitable(answer.value):
                 answer = self._block(execution, self._spawn_awaitable(callback, answer.value))
         self._check_not_stopped(execution)
@@ -158,19 +158,23 @@ class HostCalls:
         if execution.asked:
             raise KeyboardInterrupt
 
-    def _block(self, execution: ExecutionState, future: Future[Answer]) -> Answer:
-        """Wait for an answer while the guest blocks. Raises KeyboardInterrupt when none comes in time."""
-        while not future.done() and not execution.asked:
+    def _block(self, execution: ExecutionState, answer: Future[Answer] | Job[Answer]) -> Answer:
+        """Wait for an answer while the guest blocks; a job's rings the alarm of the execution.
+
+        Raises KeyboardInterrupt when none comes in time.
+        """
+        alarm = execution.alarm
+        if isinstance(answer, Future):
+            answer.add_done_callback(lambda _: alarm.ring())
+        while not answer.done() and not execution.asked:
             seconds = execution.seconds_left()
             if seconds == 0:
                 break
-            with execution.alarm.armed() as alarm:
-                if not execution.asked:
-                    _wait_for_either(alarm, future, seconds)
-        if future.done():
-            return _outcome(future)
+            alarm.wait(seconds)
+        if answer.done():
+            return _outcome(answer)
         end_tool_calls(execution, "interrupted")
-        future.cancel()
+        answer.cancel()
         if not execution.asked:
             self._executor.interrupt("timeout")
         raise KeyboardInterrupt
@@ -501,11 +505,6 @@ def _cannot_suspend(name: str, arguments: Arguments) -> Raised:
         f"{called}() wants to suspend; only an awaited call can: await {called}(...), in the session's "
         "own code and not in a script that the shell runs",
     )
-
-
-def _wait_for_either(alarm: Future[None], answer: Future[Answer], seconds: float | None) -> None:
-    futures: list[Future[object]] = [alarm, answer]  # type: ignore[list-item]  # they are only waited for
-    wait(futures, seconds, FIRST_COMPLETED)
 
 
 def _outcome(answer: Future[Answer] | Job[Answer]) -> Answer:

@@ -205,6 +205,8 @@ def mime_bundle(engine: SessionEngine, expression: str) -> tuple[dict[str, Any],
 
 
 def _completions(engine: SessionEngine, query: str, text: str, cursor: int | None) -> Completions:
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a str, not {type(text).__name__}")
     match engine.ask(query, text, len(text) if cursor is None else cursor):
         case {"matches": list(matches), "start": int(start), "end": int(end)}:
             return Completions(matches, start, end)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from planaria.executors.executor import Executor
 from planaria.files.quota import Quota
@@ -16,6 +16,7 @@ from planaria.files.storage import Mount, VfsStorage
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, Limits, NotGiven, ShellLimits
 from planaria.machine.wasi.clock import Clock
+from planaria.parameters import check_strings
 from planaria.session.callbacks import Callback, CallbackRegistry, Callbacks
 from planaria.session.collector import Listeners
 from planaria.session.deterministic import Deterministic
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from planaria.workspace.tools.variables import ToolEnvironment
 
 __all__ = ["SessionSettings", "bytes_of_stdin", "checked_time"]
+
+#: The methods of a `Clock`.
+_CLOCK: Final = ("realtime", "monotonic", "cpu", "slept", "state", "restore")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,22 +132,35 @@ class SessionSettings:
 
 
 def _check_types(settings: SessionSettings) -> None:
-    for name, value, kind in (
+    """Raise TypeError for the first value that is not of its type."""
+    kinds: list[tuple[str, object, type]] = [
         ("limits", settings.limits, Limits),
+        ("shell_limits", settings.shell_limits, ShellLimits),
         ("vfs", settings.vfs, VfsStorage),
         ("quota", settings.quota, Quota),
         ("deterministic", settings.deterministic, Deterministic),
         ("executor", settings.executor, Executor),
-    ):
-        if value is not None and not isinstance(value, kind):
-            raise TypeError(f"{name}= must be a planaria.{kind.__name__} or None, not {type(value).__name__}")
+    ]
+    # What the others are is imported when one is given.
     if settings.network is not None:
         from planaria.network.policy import Network
 
-        if not isinstance(settings.network, Network):
-            raise TypeError(
-                f"network= must be a planaria.Network or None, not {type(settings.network).__name__}"
-            )
+        kinds.append(("network", settings.network, Network))
+    if settings.storage is not None:
+        from planaria.workspace.storage.storage import Storage
+
+        kinds.append(("storage", settings.storage, Storage))
+    if settings.tool_environment is not None:
+        from planaria.workspace.tools.variables import ToolEnvironment
+
+        kinds.append(("tool_environment", settings.tool_environment, ToolEnvironment))
+    if settings.artifact_quota is not None:
+        from planaria.workspace.artifact_quota import ArtifactQuota
+
+        kinds.append(("artifact_quota", settings.artifact_quota, ArtifactQuota))
+    for name, value, kind in kinds:
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(f"{name}= must be a planaria.{kind.__name__} or None, not {type(value).__name__}")
     seed: object = settings.seed
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise TypeError(f"seed= must be an int or None, not {type(seed).__name__}")
@@ -155,12 +172,34 @@ def _check_types(settings: SessionSettings) -> None:
     ):
         if listener is not None and not callable(listener):
             raise TypeError(f"{name}= must be a function, not {type(listener).__name__}")
-    record: object = settings.record
-    if not isinstance(record, bool):
-        raise TypeError(f"record= must be a bool, not {type(record).__name__}")
+    for name, value in (
+        ("record", settings.record),
+        ("allow_runtime_deps", settings.allow_runtime_deps),
+        ("sync_deps_on_start", settings.sync_deps_on_start),
+    ):
+        if not isinstance(value, bool):
+            raise TypeError(f"{name}= must be a bool, not {type(value).__name__}")
     stdin: object = settings.stdin
     if stdin is not None and not callable(stdin) and not isinstance(stdin, str):
         raise TypeError(f"stdin= must be a string or a function of the prompt, not {type(stdin).__name__}")
+    check_strings("argv", settings.argv)
+    check_strings("extra_deps", settings.extra_deps)
+    if not isinstance(settings.vfs_mount_path, str):
+        raise TypeError(f"vfs_mount_path= must be a str, not {type(settings.vfs_mount_path).__name__}")
+    if settings.tools is not None and not isinstance(settings.tools, (Iterable, PathLike)):
+        raise TypeError(
+            "tools= must be a list of functions and objects, a directory or a planaria.ToolRegistry, "
+            f"not {type(settings.tools).__name__}"
+        )
+    clock: object = settings.clock
+    if clock is not None and (
+        isinstance(clock, type) or not all(callable(getattr(clock, name, None)) for name in _CLOCK)
+    ):
+        raise TypeError(f"clock= must be a clock such as planaria.FrozenClock(), not {_named(clock)}")
+
+
+def _named(value: object) -> str:
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
 
 
 def _checked_mounts(mounts: object) -> tuple[Mount, ...]:

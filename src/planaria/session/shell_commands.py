@@ -32,7 +32,7 @@ def as_commands(functions: Mapping[str, Callable[..., object]] | None) -> dict[s
         return {}
     if not isinstance(functions, Mapping):
         raise CallbackError(
-            f"commands= maps names to functions ({{'deploy': deploy}}), not a {type(functions).__name__}"
+            f"commands= maps names to functions ({{'deploy': deploy}}), not {type(functions).__name__}"
         )
     return {name: as_command(name, function) for name, function in functions.items()}
 

@@ -21,7 +21,7 @@ from planaria.snapshot.digest import digest_of
 from planaria.snapshot.encode import take
 from planaria.snapshot.record import WORKSPACE, Declaration
 from planaria.snapshot.restore import ask, revive
-from planaria.snapshot.snapshot import Snapshot
+from planaria.snapshot.snapshot import Snapshot, checked_parent
 from planaria_kernel.protocol import encode
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
 def take_snapshot(engine: SessionEngine, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
     """See `Session.snapshot_state`."""
     engine.executor.require("snapshot")
+    checked_parent(parent)
     with telemetry.span("snapshot", session=f"{id(engine):#x}") as span:
         snapshot = _take(engine, parent, key)
         if span is not telemetry.NOTHING:

@@ -22,12 +22,13 @@ from planaria.fork import in_forked_child
 from planaria.loop_thread import LoopThread
 from planaria.machine.exhaustion import host_resources
 
-__all__ = ["BoundedThreads", "Job", "callback_loop", "submit"]
+__all__ = ["BoundedThreads", "Job", "callback_loop", "start", "submit"]
 
 Result = TypeVar("Result")
 
 #: Calls a function and puts what comes of it into a future.
 _Job = Callable[[], None]
+_Failed = Callable[[BaseException], object]
 
 _KEEP_IDLE: Final = 16
 
@@ -49,16 +50,18 @@ class _Threads:
     def forget(self) -> None:
         """Threads do not survive a fork."""
         self._lock = threading.Lock()
-        #: With the futures that get what comes of them.
-        self._jobs: deque[tuple[_Job, Future[Any]]] = deque()
+        #: With what to call when no thread can be had for them.
+        self._jobs: deque[tuple[_Job, _Failed]] = deque()
         self._idle: list[threading.Lock] = []
         #: Whether a thread is about to begin, and to look for jobs.
         self._is_starting = False
 
-    def hand_over(self, job: _Job, future: Future[Any]) -> None:
-        """Have a thread do a job. Raises SessionError when none waits, and the process can have no more."""
+    def hand_over(self, job: _Job, failed: _Failed) -> None:
+        """Have a thread do a job. Raises SessionError when none waits, and the process can have no more;
+        a job that relies on a thread that cannot be started gets it by `failed` as well.
+        """
         with self._lock:
-            self._jobs.append((job, future))
+            self._jobs.append((job, failed))
             if self._idle:
                 self._idle.pop().release()
                 return
@@ -76,8 +79,8 @@ class _Threads:
             with self._lock:
                 self._is_starting = False
                 jobs, self._jobs = self._jobs, deque()
-            for _, future in jobs:
-                future.set_exception(error)
+            for _, failed in jobs:
+                failed(error)
             raise
 
     def _work(self) -> None:
@@ -99,9 +102,7 @@ class _Threads:
                 bell.acquire()
                 continue
             if starts:
-                with contextlib.suppress(
-                    SessionError
-                ):  # the futures of the jobs that relied on it have the error
+                with contextlib.suppress(SessionError):  # which those that relied on it are given
                     self._start()
             job()
             job = None  # which has what it refers to
@@ -124,12 +125,12 @@ def submit(function: Callable[[], Result]) -> Future[Result]:
         else:
             future.set_result(result)
 
-    _threads.hand_over(job, future)
+    _threads.hand_over(job, future.set_exception)
     return future
 
 
 class Job(Generic[Result]):
-    """A call on one of `BoundedThreads`: what a future is, without its cost."""
+    """A call on another thread: what a future is, without its cost."""
 
     __slots__ = ("_context", "_error", "_function", "_is_cancelled", "_is_over", "_result", "_returned")
 
@@ -159,6 +160,12 @@ class Job(Generic[Result]):
             with contextlib.suppress(InvalidStateError):
                 returned.set_result(None)
 
+    def fail(self, error: BaseException) -> None:
+        """The function is not called, for want of a thread."""
+        self._error = error
+        self._function = None
+        self._is_over = True
+
     def returned(self) -> Future[None]:
         """A future that is done when the function has returned."""
         future: Future[None] = Future()
@@ -186,6 +193,20 @@ class Job(Generic[Result]):
         if self._error is not None:
             raise self._error
         return self._result
+
+
+def start(job: Job[Any], then: Callable[[], object]) -> None:
+    """Run a job on a thread of its own, and call `then()` when its function has returned."""
+
+    def run() -> None:
+        job.run()
+        then()
+
+    def fail(error: BaseException) -> None:
+        job.fail(error)
+        then()
+
+    _threads.hand_over(run, fail)
 
 
 class BoundedThreads:

@@ -27,13 +27,6 @@ _NAMES = frozenset({"tools", "workflows", "artifacts", "deps"})
 def open_workspace(settings: SessionSettings, executor: Executor, engine: Executing) -> WorkspaceLink:
     """A session's link to a workspace of its own. Raises TypeError, CallbackError, ToolDefinitionError."""
     options = executor.workspace_options
-    if settings.storage is not None:
-        from planaria.workspace.storage.storage import Storage
-
-        if not isinstance(settings.storage, Storage):
-            raise TypeError(
-                f"storage= must be a planaria.Storage or None, not {type(settings.storage).__name__}"
-            )
     for callback in settings.registry:
         if callback.name.partition(".")[0] in _NAMES:
             raise CallbackError(

@@ -20,7 +20,7 @@ from planaria.storage.atomic import write_atomically
 if TYPE_CHECKING:
     from planaria.snapshot.difference import SnapshotDifference
 
-__all__ = ["Snapshot", "SnapshotInfo"]
+__all__ = ["Snapshot", "SnapshotInfo", "checked_parent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Snapshot(SnapshotParts, Shown):
     def __init__(self, data: bytes | bytearray | memoryview, *, parent: Snapshot | None = None) -> None:
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"a snapshot must be bytes, not {type(data).__name__}")
-        self._parent = parent
+        self._parent = checked_parent(parent)
         self._origin = self.live = None
         self._data = bytes(data)
         self._envelope = Envelope.read(self._data)
@@ -171,6 +171,8 @@ class Snapshot(SnapshotParts, Shown):
         """
         from planaria.snapshot.difference import difference
 
+        if not isinstance(other, Snapshot):
+            raise TypeError(f"diff() compares with a planaria.Snapshot, not {type(other).__name__}")
         return difference(self, other)
 
     # -- for the modules of this package and the stores ----------------------------------------------------
@@ -191,6 +193,13 @@ class Snapshot(SnapshotParts, Shown):
     def origin(self) -> Origin | None:
         """The memory that it was taken from, when that was in this process."""
         return self._origin
+
+
+def checked_parent(parent: object) -> Snapshot | None:
+    """What was given as the parent of a delta. Raises TypeError."""
+    if parent is not None and not isinstance(parent, Snapshot):
+        raise TypeError(f"parent= must be a planaria.Snapshot or None, not {type(parent).__name__}")
+    return parent
 
 
 def _unpickled(data: bytes, parent: Snapshot | None) -> Snapshot:

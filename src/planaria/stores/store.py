@@ -30,7 +30,7 @@ from planaria.stores.presence import Presence
 from planaria.stores.shelves import Kind, Shelves, is_by_digest, is_version, place_of
 from planaria_kernel.protocol import decode, encode
 
-__all__ = ["Garbage", "Store", "Version", "is_worth_a_delta", "unneeded"]
+__all__ = ["Garbage", "Store", "Version", "check_name", "is_worth_a_delta", "unneeded"]
 
 Result = TypeVar("Result")
 #: Sections of fewer bytes are kept in the record itself.
@@ -115,7 +115,7 @@ class Store:
         Raises SnapshotConflict for another version than the expected one, SnapshotMismatch when the snapshot
         is a delta whose parent is neither at hand nor in this store, ValueError for a name that cannot be.
         """
-        _check_name(name)
+        check_name(name)
         if not isinstance(snapshot, Snapshot):
             snapshot = Snapshot(snapshot)
         saved_at = time.time()
@@ -139,7 +139,7 @@ class Store:
 
     def newest(self, name: str) -> Version | None:
         """The newest version of a name; None for a name that is not there."""
-        _check_name(name)
+        check_name(name)
 
         def action(shelves: Shelves) -> Version | None:
             numbers = shelves.numbers(name)
@@ -171,7 +171,7 @@ class Store:
 
         Raises SnapshotNotFound, and SnapshotCorrupt when the store is damaged.
         """
-        _check_name(name)
+        check_name(name)
 
         def action(shelves: Shelves) -> Snapshot:
             versions = _versions(shelves, name)
@@ -193,7 +193,7 @@ class Store:
 
     def history(self, name: str) -> Sequence[Version]:
         """The versions of a name, the oldest first. Raises SnapshotNotFound."""
-        _check_name(name)
+        check_name(name)
         versions = self._read(lambda shelves: _versions(shelves, name))
         if not versions:
             raise SnapshotNotFound(f"there is no snapshot {name!r} in this store")
@@ -204,7 +204,7 @@ class Store:
 
         What other snapshots rest on stays; `collect_garbage` frees the space.
         """
-        _check_name(name)
+        check_name(name)
         if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
             raise ValueError(f"keep={keep!r}: must be a number of versions")
 
@@ -237,7 +237,7 @@ def is_worth_a_delta(snapshot: Snapshot, base: Snapshot) -> bool:
     return len(snapshot) <= _LARGEST_DELTA + len(base) // 2
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
     if not isinstance(name, str):
         raise TypeError(f"a snapshot's name must be a str, not {type(name).__name__}")
     if not 0 < len(name) <= _MAX_NAME or "\0" in name or not name.isprintable():

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from planaria.errors import ArtifactError
+from planaria.parameters import suggest_field_names
 
 if TYPE_CHECKING:
     from planaria.workspace.artifacts import ArtifactStore
@@ -17,6 +18,7 @@ __all__ = ["ArtifactQuota", "ArtifactUse"]
 _SHARE: Final = 16
 
 
+@suggest_field_names
 @dataclass(frozen=True, slots=True)
 class ArtifactQuota:
     """Bounds on the artifacts of a workspace, for what code in a session saves; None is without bound.

@@ -21,7 +21,9 @@ __all__ = [
     "explain_size",
     "is_library",
     "line_number",
+    "report_unraisable",
     "type_name",
+    "without_kernel_frames",
 ]
 
 #: Characters of a message or traceback in a report; what is cut says so.
@@ -31,6 +33,7 @@ MAX_TRACEBACK = 256 * 1024
 MAX_FRAMES = 1000
 
 _PLANARIA = __file__.rsplit(os.sep, 3)[0] + os.sep
+_OURS = (f"{_PLANARIA}planaria_kernel{os.sep}", f"{_PLANARIA}planaria_shell{os.sep}")
 #: Where its modules are, and where they were when they were compiled.
 _STANDARD_LIBRARY = tuple(
     path.rpartition(os.sep)[0] + os.sep for path in (os.__file__, traceback.format_exc.__code__.co_filename)
@@ -67,6 +70,28 @@ def type_name(kind: type) -> str:
     name = kind.__qualname__
     module = kind.__module__
     return name if module in ("builtins", "__main__") else f"{module}.{name}"
+
+
+def without_kernel_frames(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback as it would be if the kernel's functions were Python's own."""
+    frames = []
+    while trace is not None:
+        if not trace.tb_frame.f_code.co_filename.startswith(_OURS):
+            frames.append(trace)
+        trace = trace.tb_next
+    kept: TracebackType | None = None
+    for one in reversed(frames):
+        kept = TracebackType(kept, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return kept
+
+
+def report_unraisable(unraisable: sys.UnraisableHookArgs) -> None:
+    """`sys.unraisablehook`, without frames of the kernel."""
+    trace = without_kernel_frames(unraisable.exc_traceback)
+    if unraisable.exc_value is not None:
+        unraisable.exc_value.__traceback__ = trace
+    fields = (unraisable.exc_type, unraisable.exc_value, trace, unraisable.err_msg, unraisable.object)
+    sys.__unraisablehook__(type(unraisable)(fields))  # type: ignore[call-arg]
 
 
 def describe(error: BaseException, restore: Callable[[], object] = lambda: False) -> dict[str, Any]:
@@ -157,8 +182,8 @@ def _how_to_add(error: ModuleNotFoundError) -> str:
     if name == "IPython":
         return "note: display() and clear_output() are there without an import\n"
     return (
-        f"note: a package is added with an image, planaria.Image.build(..., packages=[{name!r}]), "
-        f"or in a workspace with deps.add({name!r})\n"
+        f"note: a package is added with an image, planaria.Image.build(..., packages=[{name!r}]) or "
+        f"`planaria image build --package {name}`, or in a workspace with deps.add({name!r})\n"
     )
 
 

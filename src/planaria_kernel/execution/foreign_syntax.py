@@ -13,16 +13,39 @@ _INDENTATION: Final = re.compile(r"^[ \t\xa0]+", re.MULTILINE)
 _FIRST_INDENTATION: Final = re.compile(r"\s*?^([ \t]+)(?=\S)", re.MULTILINE)
 _MAGIC: Final = re.compile(r"\s*(?:\w[\w., ]*=\s*)?(%%?)\s*(\w*)")
 
+_PACKAGES: Final = (
+    "packages come with an image (planaria.Image.build, `planaria image build`), or by deps.add() in a "
+    "workspace"
+)
+#: What the prompt and notebooks do with the session, which a cell cannot do to itself.
+_OF_PROMPTS: Final = (
+    "checkpoint",
+    "choose",
+    "fork",
+    "forks",
+    "get",
+    "put",
+    "redo",
+    "rewind",
+    "switch",
+    "undo",
+)
+
 #: What to write in place of a magic command that there is not.
 _INSTEAD: Final = {
+    **dict.fromkeys(
+        _OF_PROMPTS,
+        "it is for the prompt of `planaria` on a terminal and for notebooks; from Python, sessions have "
+        "methods for it",
+    ),
     "autoreload": "leave it out",
     "autosave": "leave it out",
-    "conda": "packages come with an image (planaria.Image.build), or by deps.add() in a workspace",
+    "conda": _PACKAGES,
     "config": "leave it out: figures are shown as PNG",
     "debug": "use pdb.post_mortem()",
     "load": "use pathlib.Path.read_text()",
     "load_ext": "leave it out: extensions of IPython are not there",
-    "mamba": "packages come with an image (planaria.Image.build), or by deps.add() in a workspace",
+    "mamba": _PACKAGES,
     "memit": "use tracemalloc",
     "prun": "use the cProfile module",
     "pylab": "import numpy and matplotlib.pyplot",

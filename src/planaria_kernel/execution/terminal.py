@@ -65,7 +65,9 @@ class Terminal(io.TextIOBase):
             return self.readline().removesuffix("\n")
         line = self._ask(prompt, is_secret=is_secret)
         if line is None:
-            raise EOFError("this execution has no more standard input: pass stdin= to the session")
+            raise EOFError(
+                "there is no more standard input, which is the session's stdin=, or what a command is given"
+            )
         return line
 
     def _are_replaced(self) -> bool:

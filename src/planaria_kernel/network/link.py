@@ -24,7 +24,10 @@ __all__ = [
     "pretended_address",
 ]
 
-NO_NETWORK: Final = "the sandbox has no network: use network=, a host callback, a mounted file, or a tool"
+NO_NETWORK: Final = (
+    "the sandbox has no network: allow one (network=, or --allow on the command line), or use a callback, a "
+    "mounted file or a tool"
+)
 
 _FIRST: Final = int(ipaddress.IPv4Address("198.18.0.1"))
 _MOST_NAMES: Final = 1 << 17

@@ -87,8 +87,8 @@ def _change(deps: Any, operation: str, packages: list[str], out: TextIO | None) 
     """Add or remove packages; whether none has failed."""
     if deps is None:
         raise CannotInstallError(
-            f"{', '.join(packages)}: packages come with an image (planaria.Image.build), or with a workspace "
-            "(--base), which this session does not have"
+            f"{', '.join(packages)}: packages come with an image (planaria.Image.build, "
+            "`planaria image build`), or with a workspace (--base), which this session does not have"
         )
     is_done = True
     for package in packages:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import _thread
 import asyncio
-import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
+from planaria_kernel.execution.error_reports import without_kernel_frames
 from planaria_kernel.shims.importing import when_imported
 from planaria_kernel.shims.polling import SleepWatch
 from planaria_kernel.shims.timers import sleep as _sleep
@@ -50,8 +50,9 @@ def _run(thread: threading.Thread, deadline: float | None = None) -> None:
         pass  # ends the thread only, as everywhere
     except KeyboardInterrupt:
         raise  # the host stops the whole cell, whichever thread it is in
-    except BaseException:
-        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), thread)))
+    except BaseException as error:
+        error.__traceback__ = without_kernel_frames(error.__traceback__)
+        threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, thread)))
     finally:
         asyncio._set_running_loop(loop)
         if outer is not None:

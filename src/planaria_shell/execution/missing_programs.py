@@ -10,7 +10,8 @@ __all__ = ["ABSENT"]
 _NETWORK = "there is no network in this sandbox"
 _PACKAGES = "packages cannot be installed from within this sandbox"
 _PYTHON_PACKAGES = (
-    "packages come from packages= of the image, or from deps.add(NAME) in Python where there are deps"
+    "packages come with an image that was built with them, or from deps.add(NAME) in Python where there are "
+    "deps"
 )
 _EDITOR = "there is no terminal to edit on; use sed, a here-document or Python"
 _LANGUAGE = "this sandbox has Python, awk, sed, jq and bc"

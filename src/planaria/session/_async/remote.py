@@ -10,6 +10,7 @@ from planaria.executors.pickled_variables import Variables
 from planaria.executors.server import ServerConfig, ServerExecutor
 from planaria.images.image import Image
 from planaria.limits import Limits
+from planaria.parameters import suggest_names, suggest_option_names
 from planaria.session import remote_state
 from planaria.session._async.session import AsyncSession
 from planaria.session.callbacks import Callbacks
@@ -35,6 +36,7 @@ class AsyncServerSession(AsyncSession):
     `refresh` has this one look at its state again.
     """
 
+    @suggest_names
     def __init__(
         self,
         url: str,
@@ -195,6 +197,7 @@ class AsyncServerSession(AsyncSession):
         return super().supported_capabilities() | _CAPABILITIES
 
 
+@suggest_option_names(ServerOptions.__annotations__)
 async def connect_async(url: str, **options: Unpack[ServerOptions]) -> AsyncServerSession:
     """A session at the server at `url`, ready to be used; the arguments are those of `AsyncServerSession`.
 

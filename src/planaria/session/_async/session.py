@@ -394,7 +394,8 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
     async def close(self) -> None:
         """Release the sandbox. Closing twice is harmless; anything else afterwards is SessionClosed.
 
-        An execution that runs in another thread or task is waited for: call `interrupt()` before to end it.
+        An execution that runs in another thread or task is interrupted: it ends with `Interrupted` there, and
+        those that wait for their turn with SessionClosed.
         """
         with contextlib.suppress(SessionClosed):
             async with self._turns.closing():

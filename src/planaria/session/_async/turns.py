@@ -70,8 +70,10 @@ class AsyncTurns:
 
     @contextlib.asynccontextmanager
     async def closing(self) -> AsyncIterator[None]:
-        """Hold the session to close it, also in a task that was cancelled."""
-        with anyio.CancelScope(shield=True):
+        """Hold the session to close it, also in a task that was cancelled; the execution of another task is
+        interrupted.
+        """
+        with anyio.CancelScope(shield=True), self._engine.ending():
             async with self.held(ready=False):
                 yield
 

@@ -11,6 +11,7 @@ from planaria.executors.pickled_variables import Variables
 from planaria.executors.server import ServerConfig, ServerExecutor
 from planaria.images.image import Image
 from planaria.limits import Limits
+from planaria.parameters import suggest_names, suggest_option_names
 from planaria.session import remote_state
 from planaria.session._sync.session import Session
 from planaria.session.callbacks import Callbacks
@@ -36,6 +37,7 @@ class ServerSession(Session):
     `refresh` has this one look at its state again.
     """
 
+    @suggest_names
     def __init__(
         self,
         url: str,
@@ -192,6 +194,7 @@ class ServerSession(Session):
         return super().supported_capabilities() | _CAPABILITIES
 
 
+@suggest_option_names(ServerOptions.__annotations__)
 def connect(url: str, **options: Unpack[ServerOptions]) -> ServerSession:
     """A session at the server at `url`, ready to be used; the arguments are those of `ServerSession`.
 

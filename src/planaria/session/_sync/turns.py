@@ -108,8 +108,11 @@ class Turns:
 
     @contextlib.contextmanager
     def closing(self) -> Iterator[None]:
-        """Hold the session to close it."""
-        with self.held(ready=False):
+        """Hold the session to close it; the execution of another thread is interrupted."""
+        with contextlib.ExitStack() as stack:
+            if self._owner != threading.get_ident():
+                stack.enter_context(self._engine.ending())
+            stack.enter_context(self.held(ready=False))
             yield
 
     def call(self, function: Callable[[], T]) -> T:

@@ -14,6 +14,7 @@ takes the lock carries it out. Below the first level symbolic links are not foll
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import time
@@ -42,10 +43,14 @@ class FileBackend(Backend):
     """Keeps documents in the directory `path`, which is created when something is first written.
 
     A directory that is not there has no documents. The lock is the file `lock` in it, otherwise
-    `.storage/lock`.
+    `.storage/lock`. Raises StorageError when something that is not a directory is in the way.
     """
 
     def __init__(self, path: Path, *, lock: str = ".storage/lock") -> None:
+        nearest = next(one for one in (path, *path.absolute().parents) if os.path.lexists(one))
+        if not nearest.is_dir():
+            with file_failures(nearest):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         self.path = path
         self._own = path / ".storage"
         self._lock = path / lock

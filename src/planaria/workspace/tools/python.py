@@ -186,7 +186,7 @@ def python_tool(
             functions = {name: target, **functions}
         if not functions:
             raise ToolDefinitionError(
-                f"a tool is a function, or an object with public methods, not a {type(target).__name__}"
+                f"a tool is a function, or an object with public methods, not {type(target).__name__}"
             )
     if description is None:
         described = target if is_function or isinstance(target, ModuleType) else type(target)
