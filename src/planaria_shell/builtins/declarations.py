@@ -175,7 +175,7 @@ def _apply(
     on, off = request.on, request.off
     if target.flags & READONLY and (operator is not None or off & READONLY):
         raise ReadonlyError(name)
-    if on & ASSOCIATIVE and target.flags & INDEXED and target.array is not None:
+    if on & ASSOCIATIVE and target.flags & INDEXED:
         raise ShellError(f"{name}: cannot convert indexed to associative array")
     if on & INDEXED and target.flags & ASSOCIATIVE:
         raise ShellError(f"{name}: cannot convert associative to indexed array")

@@ -70,10 +70,10 @@ def cd(shell: Interpreter, argv: list[str]) -> int:
             show = True
         elif not name.startswith(("/", "./", "../")) and name not in (".", ".."):
             for directory in (shell.variables.get("CDPATH") or "").split(":"):
-                candidate = os.path.join(directory, name) if directory else ""
-                if candidate and os.path.isdir(shell.path(candidate)):
+                candidate = os.path.join(directory, name)
+                if os.path.isdir(shell.path(candidate)):
                     name = candidate
-                    show = True
+                    show = bool(directory)
                     break
     if not name:
         if show:

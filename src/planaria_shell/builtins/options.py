@@ -12,7 +12,7 @@ from planaria_shell.state.options import LETTERS, SET_OPTIONS, SHOPT_OPTIONS
 from planaria_shell.state.signals import SIGNALS, signal_name
 from planaria_shell.state.variable import DYNAMIC, EXPORT, HOOKED
 from planaria_shell.syntax.printing import function_source
-from planaria_shell.syntax.quoting import single_quoted
+from planaria_shell.syntax.quoting import plainly_quoted
 
 
 def _text(shell: Interpreter, lines: list[str]) -> None:
@@ -210,7 +210,7 @@ def _print_traps(shell: Interpreter, names: list[str]) -> int:
     for name in sorted(wanted, key=lambda one: order.get(one, 99)):
         if name in traps:
             shown = name if name in ("EXIT", "DEBUG", "ERR", "RETURN") else f"SIG{name}"
-            lines.append(f"trap -- {single_quoted(traps[name])} {shown}")
+            lines.append(f"trap -- {plainly_quoted(traps[name])} {shown}")
     _text(shell, lines)
     return status
 

@@ -12,6 +12,7 @@ from planaria_shell.expand.words import ArgumentsCode
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, Scope, Variable, is_name
 from planaria_shell.state.variables import Variables
+from planaria_shell.expand.braces import has_braces
 from planaria_shell.syntax.nodes import Assignment, Simple, Word
 from planaria_shell.syntax.parser import lexer_of
 from planaria_shell.syntax.simple_commands import parse_assignment
@@ -85,6 +86,8 @@ def _local_values(
     for word in node.words[1:]:
         if isinstance(word, Assignment):
             if word.elements is not None or word.subscript is not None or word.append:
+                return None
+            if word.value is not None and has_braces(word.value):
                 return None
             name, value = word.name, compiler.words.text(word.value, assignment=True)
         else:

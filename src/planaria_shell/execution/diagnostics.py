@@ -244,7 +244,8 @@ def _trimmed(directory: str, kept: int) -> str:
     """The directory with only so many of its last names, and dots for those before them."""
     root = "~" if directory.startswith("~") else ""
     names = directory.removeprefix(root).split("/")[1:]
-    if len(names) <= kept:
+    left_out = "/".join(names[:-kept])
+    if len(names) <= kept or len(left_out) <= len("..."):
         return directory
     return f"{root + '/' if root else ''}.../{'/'.join(names[-kept:])}"
 
@@ -278,7 +279,7 @@ def prompt(shell: Interpreter, text: str) -> str:
             return time.strftime(form or "%X", now)
         return fixed.get(char, "\\" + char)
 
-    text = re.sub(r"\\(?:([0-7]{3})|D\{([^}]*)\}|(.))", replace, text, flags=re.DOTALL)
+    text = re.sub(r"\\(?:([0-7]{1,3})|D\{([^}]*)\}|(.))", replace, text, flags=re.DOTALL)
     if ("$" in text or "`" in text) and "promptvars" in shell.shopts:
         text = shell.expand_text(text)
     return text

@@ -307,7 +307,15 @@ def process_substitution(shell: Interpreter, direction: str, code: StreamCode) -
     if direction == "<":
         output = PipeOutput(pipe)
         child.put_stream(1, output)
-        Producer(shell, output, running())
+        producer = Producer(shell, output, running())
+
+        def go_on() -> None:
+            """It need not be read to run to its end."""
+            if producer.status is None:
+                child.background = True
+                shell.orphans.append(Job(0, child.own_process_id, "", child, producer.generator))
+
+        pipe.abandoned = go_on
         shell.fds[number] = PipeInput(pipe, output)
     else:
         child.put_stream(0, PipeInput(pipe))

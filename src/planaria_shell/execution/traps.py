@@ -26,7 +26,7 @@ def run_trap(shell: Interpreter, name: str) -> int:
     trapped, shell.trapped = shell.trapped, shell.trapped or node
     shell.running_traps.add(name)
     try:
-        return shell.run_text(command, line=line if name in ("DEBUG", "ERR", "RETURN") else 1)
+        return shell.run_text(command, line=line if name in ("DEBUG", "ERR", "RETURN") else 1, where="trap: ")
     except Return as jump:
         if name in ("DEBUG", "ERR", "EXIT"):
             return jump.status

@@ -372,7 +372,7 @@ class ParameterValues:
                     return []
             else:
                 variable = sh.variables.find(name)
-                if variable is None:
+                if variable is None or (variable.array is not None and not variable.array):
                     return []
                 items = variable.values()
                 if not variable.flags & (INDEXED | ASSOCIATIVE):
@@ -412,6 +412,8 @@ class ParameterValues:
             if value.many:
 
                 def letters(sh: Interpreter) -> list[str]:
+                    if name in ("@", "*"):
+                        return [""] * len(sh.positional)
                     variable = variable_of(sh)
                     count = max(1, len(value.values(sh)))
                     return [parameter_operators.attributes(variable)] * count if variable else []

@@ -208,7 +208,7 @@ def define(shell: Interpreter) -> None:
     table = shell.table
     for name in _GETTERS:
         table[name] = Variable(None, DYNAMIC)
-    for name in ("RANDOM", "SRANDOM", "SECONDS", "LINENO", "HISTCMD"):
+    for name in ("RANDOM", "SRANDOM", "SECONDS", "BASHPID", "HISTCMD"):
         table[name].flags |= INTEGER
     for name in ("SHELLOPTS", "BASHOPTS"):
         table[name].flags |= READONLY
@@ -216,7 +216,7 @@ def define(shell: Interpreter) -> None:
         flag = ASSOCIATIVE if name in ("BASH_ALIASES", "BASH_CMDS") else INDEXED
         table[name] = Variable(None, DYNAMIC | flag)
     table["IFS"] = Variable(" \t\n", HOOKED)
-    table["OPTIND"] = Variable("1", HOOKED)
+    table["OPTIND"] = Variable("1", HOOKED | INTEGER)
     table["OPTERR"] = Variable("1")
     table["PS4"] = Variable("+ ")
     table["BASH"] = Variable("/usr/bin/bash")
