@@ -122,6 +122,8 @@ def command(shell: Interpreter, argv: list[str]) -> int:
         for letter in option[1:]:
             if letter in "vV":
                 describe = letter
+            elif letter == "p" and shell.restricted:
+                raise BuiltinUsageError("-p: restricted", 1)
             elif letter != "p":
                 raise OptionError(f"-{letter}: invalid option")
     if not words:
@@ -181,6 +183,8 @@ def hash_(shell: Interpreter, argv: list[str]) -> int:
             return 0
     status = 0
     if "p" in given and names:
+        if shell.restricted and "/" in given["p"]:
+            raise BuiltinUsageError(f"{given['p']}: restricted", 1)
         for name in names:
             shell.hashed[name] = shell.find_command(given["p"]) or (given["p"], None)
             shell.hash_hits.pop(name, None)
@@ -279,6 +283,8 @@ def unalias(shell: Interpreter, argv: list[str]) -> int:
 def enable(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "anpsdf:")
     letters = {letter for letter, _ in options}
+    if shell.restricted and letters & {"d", "f"}:
+        raise BuiltinUsageError("restricted", 1)
     if not names:
         shown = sorted(shell.disabled_builtins) if "n" in letters else sorted(shell.builtins)
         if "a" in letters:

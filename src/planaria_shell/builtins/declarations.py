@@ -282,6 +282,8 @@ def _print(shell: Interpreter, request: _Request, operands: list[str]) -> int:
         for name in operands:
             variable = shell.table.get(name)
             if variable is None:
+                _lines(shell, lines)
+                lines.clear()
                 shell.complain(f"{request.command}: {name}: not found")
                 status = 1
                 continue
@@ -294,7 +296,7 @@ def _print(shell: Interpreter, request: _Request, operands: list[str]) -> int:
             if variable.flags & DYNAMIC:
                 if not request.print and not request.on:
                     continue
-                shell.variables._refresh(name, variable)
+                shell.variables.prepare_to_list(name, variable)
             if request.on and variable.flags & request.on != request.on:
                 continue
             if request.print or request.on:
@@ -305,9 +307,13 @@ def _print(shell: Interpreter, request: _Request, operands: list[str]) -> int:
             lines.extend(
                 function_source(name, shell.functions[name].node) for name in sorted(shell.functions)
             )
+    _lines(shell, lines)
+    return status
+
+
+def _lines(shell: Interpreter, lines: list[str]) -> None:
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
-    return status
 
 
 def _without_hidden(name: str, variable: Variable) -> str:

@@ -47,6 +47,8 @@ def _line(shell: Interpreter, text: str) -> None:
 
 @builtin("cd")
 def cd(shell: Interpreter, argv: list[str]) -> int:
+    if shell.restricted:
+        raise BuiltinUsageError("restricted", 1)
     options, words = options_of(argv, "LPe")
     physical = shell.physical
     for letter, _ in options:

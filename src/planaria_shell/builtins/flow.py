@@ -141,7 +141,7 @@ def _unreadable(shell: Interpreter, name: str) -> int:
     """A file that cannot be sourced ends the shell in POSIX mode, unless it is `command` that sources it."""
     node = shell.node
     words = node.words if isinstance(node, Simple) else []
-    if shell.posix and words and getattr(words[0], "source", "") == name:
+    if shell.posix and not shell.interactive and words and getattr(words[0], "source", "") == name:
         raise Exit(1)
     return 1
 
@@ -169,6 +169,8 @@ def source(shell: Interpreter, argv: list[str]) -> int:
         shell.complain(f"{argv[0]}: filename argument required")
         return usage(shell, argv[0])
     name = words[0]
+    if shell.restricted and "/" in name:
+        raise BuiltinUsageError(f"{name}: restricted", 1)
     path = _script_path(shell, name)
     if name and os.path.isdir(shell.path(path)):
         shell.complain(f"{argv[0]}: {name}: is a directory")
@@ -242,9 +244,11 @@ def exec_(shell: Interpreter, argv: list[str]) -> int:
             raise OptionError(f"{option[:2]}: invalid option")
     if not words:
         return 0
+    if shell.restricted:
+        raise BuiltinUsageError("restricted", 1)
     failure = _unfit(shell, words[0])
     if failure:
-        if "execfail" in shell.shopts:
+        if "execfail" in shell.shopts or (shell.interactive and not shell.subshell_level):
             return failure
         raise Exit(failure)
     if clean:

@@ -72,6 +72,8 @@ def _file(shell: Interpreter, letter: str, words: list[str]) -> int:
     name = words[0] if words else shell.variables.get("HISTFILE") or ""
     if not name:
         return 0
+    if shell.restricted and "/" in name:
+        raise ShellError(f"{name}: restricted")
     path = shell.path(name)
     flush_all()
     try:

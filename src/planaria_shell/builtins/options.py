@@ -10,7 +10,7 @@ from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import LETTERS, SET_OPTIONS, SHOPT_OPTIONS
 from planaria_shell.state.signals import SIGNALS, signal_name
-from planaria_shell.state.variable import DYNAMIC, EXPORT, HOOKED
+from planaria_shell.state.variable import DYNAMIC, EXPORT, HOOKED, READONLY, Variable
 from planaria_shell.syntax.printing import function_source
 from planaria_shell.syntax.quoting import plainly_quoted
 
@@ -18,6 +18,14 @@ from planaria_shell.syntax.quoting import plainly_quoted
 def _text(shell: Interpreter, lines: list[str]) -> None:
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+
+
+def confine(shell: Interpreter) -> None:
+    """Make it a restricted shell (Bash Reference Manual, section 6.10)."""
+    shell.restricted = True
+    shell.shopts.add("restricted_shell")
+    for name in ("PATH", "SHELL", "ENV", "BASH_ENV", "HISTFILE"):
+        shell.table.setdefault(name, Variable(None)).flags |= READONLY
 
 
 def turn(shell: Interpreter, name: str, on: bool) -> None:
@@ -51,11 +59,11 @@ def set_(shell: Interpreter, argv: list[str]) -> int:
 
 def _set(shell: Interpreter, argv: list[str]) -> int:
     if len(argv) == 1:
-        lines = [
-            assignment_line(name, variable)
-            for name, variable in sorted(shell.table.items())
-            if variable.is_set() and not variable.flags & DYNAMIC
-        ]
+        lines: list[str] = []
+        for name, variable in sorted(shell.table.items()):
+            shell.variables.prepare_to_list(name, variable)
+            if variable.is_set() or (variable.flags & DYNAMIC and variable.array is not None):
+                lines.append(assignment_line(name, variable))
         if not shell.posix:
             lines.extend(
                 function_source(name, shell.functions[name].node) for name in sorted(shell.functions)
@@ -81,9 +89,11 @@ def _set(shell: Interpreter, argv: list[str]) -> int:
             if letter == "o":
                 place += 1
                 if place >= len(argv):
-                    _list_options(shell, as_commands=not on)
+                    list_options(shell, as_commands=not on)
                     return 0
                 turn(shell, argv[place], on)
+            elif letter == "r" and on:
+                confine(shell)
             elif letter in LETTERS:
                 turn(shell, LETTERS[letter], on)
             else:
@@ -95,7 +105,7 @@ def _set(shell: Interpreter, argv: list[str]) -> int:
     return 0
 
 
-def _list_options(shell: Interpreter, *, as_commands: bool) -> None:
+def list_options(shell: Interpreter, *, as_commands: bool) -> None:
     lines: list[str] = []
     for name, attribute in SET_OPTIONS.items():
         on = bool(getattr(shell, attribute))
@@ -150,6 +160,11 @@ def shopt(shell: Interpreter, argv: list[str]) -> int:
     if "q" not in letters:
         _text(shell, lines)
     return status if names else 0
+
+
+def list_shell_options(shell: Interpreter, *, as_commands: bool) -> None:
+    """Write the options of `shopt` with their values."""
+    shopt(shell, ["shopt", "-p"] if as_commands else ["shopt"])
 
 
 @builtin("trap")

@@ -8,11 +8,11 @@ from collections.abc import Callable, Generator
 from planaria_shell.compile.compiler import Compiler
 from planaria_shell.compile.redirection import RedirectCode, Saved, compile_redirects, let_go, restore
 from planaria_shell.errors import ShellError
+from planaria_shell.expand.braces import has_braces
 from planaria_shell.expand.words import ArgumentsCode
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, Scope, Variable, is_name
 from planaria_shell.state.variables import Variables
-from planaria_shell.expand.braces import has_braces
 from planaria_shell.syntax.nodes import Assignment, Simple, Word
 from planaria_shell.syntax.parser import lexer_of
 from planaria_shell.syntax.simple_commands import parse_assignment
@@ -422,7 +422,13 @@ def _leave(shell: Interpreter, saved: Saved, keep: bool, argv: list[str]) -> boo
     """Undo a command's redirections, or with `keep` make them last; whether writing failed at the end."""
     if not keep:
         name = argv[0] if argv else ""
-        return restore(shell, saved, name if name in shell.builtins and name not in shell.functions else "")
+        unwritten = restore(
+            shell, saved, name if name in shell.builtins and name not in shell.functions else ""
+        )
+        if shell.untold_death:
+            number, shell.untold_death = shell.untold_death, 0
+            shell.tell_death(number, shell.node, argv)
+        return unwritten
     failed = False
     for number, before in saved:
         if number == 0:

@@ -18,9 +18,10 @@ from planaria_shell.state.functions import Frame, FunctionBody
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.pipes import NothingYetError, PipeInput, PipeOutput
 from planaria_shell.state.resources import FROM_THE_START
-from planaria_shell.state.signals import SIGNALS, XFSZ
+from planaria_shell.state.signals import XFSZ
 from planaria_shell.state.streams import DescriptorOutput, Stream, flush_all, pause
 from planaria_shell.state.variable import Scope
+from planaria_shell.syntax.nodes import Simple
 from planaria_shell.translation.region import FunctionRegion
 
 __all__ = [
@@ -36,10 +37,6 @@ __all__ = [
     "unbind_temporary",
     "wait_for_input",
 ]
-
-
-#: What is said of a command that a signal has ended.
-_DEATHS = {9: "Killed", 24: "CPU time limit exceeded", XFSZ: "File size limit exceeded"}
 
 
 #: Commands that run others, which cannot begin again.
@@ -302,6 +299,9 @@ def stream_external(
     """The same, yielding when the output is full or, unless it is `alone`, others have to run."""
     flush_all()
     name = argv[0]
+    if shell.restricted and "/" in name:
+        shell.complain(f"{name}: restricted: cannot specify `/' in command names")
+        return 1
     found = shell.find_command(name) if name else None
     if found is None:
         if shell.traps:
@@ -339,6 +339,8 @@ def stream_external(
         output = shell.fds.get(1)
         if isinstance(output, DescriptorOutput) and output.owned:
             output.flush()
+        if process.ended_by:
+            _ended_by_signal(shell, process.ended_by, argv)
         return result & 0xFF
     except BrokenPipeError as error:
         if shell.traps.get("PIPE") != "":
@@ -371,6 +373,16 @@ def stream_external(
             shell.children_ended()
 
 
+def _ended_by_signal(shell: Interpreter, number: int, argv: list[str]) -> None:
+    """A command has been ended by a signal, and with it a subshell that has become this command."""
+    if not shell.tells_deaths:
+        shell.ended_by = number
+    elif isinstance(shell.node, Simple) and shell.node.redirects:
+        shell.untold_death = number
+    else:
+        shell.tell_death(number, shell.node, argv)
+
+
 def _timed(
     shell: Interpreter, function: CommandFunction, process: RunningCommand
 ) -> Generator[None, None, int]:
@@ -398,9 +410,8 @@ def _timed(
 
 
 def _died(shell: Interpreter, number: int, argv: list[str]) -> int:
-    """A signal has ended a command: report it as a non-interactive shell does."""
-    what = _DEATHS.get(number, SIGNALS[number])
-    shell.complain(f"{shell.new_process_id():5} {what:<24}{' '.join(argv)}")
+    """A signal that a limit sends has ended a command."""
+    shell.tell_death(number, None, argv)
     return 128 + number
 
 

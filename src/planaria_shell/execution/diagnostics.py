@@ -16,11 +16,11 @@ from planaria_shell.errors import (
 )
 from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.signals import XFSZ
+from planaria_shell.state.signals import INT, PIPE, SIGNALS, TERM, XFSZ, signal_text
 from planaria_shell.state.special_variables import HOST
 from planaria_shell.state.streams import flush_all
 from planaria_shell.syntax.nodes import Case, Command, For, Select
-from planaria_shell.syntax.printing import heading_of
+from planaria_shell.syntax.printing import heading_of, source_of
 from planaria_shell.syntax.quoting import trace_quoted
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "report_syntax_error",
     "report_times",
     "tell",
+    "tell_death",
     "trace",
     "trace_assignment",
     "trace_line",
@@ -83,6 +84,18 @@ def write_failed(shell: Interpreter, error: OSError, name: str = "") -> int:
     if too_large:
         shell.raise_signal(XFSZ)
     return 1
+
+
+def tell_death(shell: Interpreter, number: int, node: Command | None, argv: list[str]) -> None:
+    """Say that a signal has ended a command of the foreground."""
+    if number in (INT, PIPE):
+        return
+    name = signal_text(number)
+    if number == TERM or shell.interactive or SIGNALS[number] in shell.traps:
+        shell.error_output(f"{name}\n")
+    else:
+        text = source_of(node) if node is not None else " ".join(argv)
+        shell.complain(f"{shell.new_process_id():5} {name:<24}{text}")
 
 
 def prefix(shell: Interpreter) -> str:

@@ -221,6 +221,8 @@ def stream_line(
                 unit = next(units, None)
                 if unit is None:
                     break
+                if shell.verbose:
+                    _show(shell, unit)
                 if shell.noexec:
                     continue
                 if shell.history_enabled:
@@ -246,6 +248,7 @@ def stream_line(
                 shell.status = jump.status
     except Exit as jump:
         shell.status = jump.status
+        shell.ended_by = jump.signal
         shell.exited = not jump.discards
     return shell.status
 

@@ -21,7 +21,7 @@ from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
 from planaria_shell.state.signals import SIGNALS
 from planaria_shell.state.streams import DescriptorInput, DescriptorOutput, NullStream, flush_all, pause
 from planaria_shell.state.variable import INDEXED, Variable
-from planaria_shell.syntax.nodes import Command
+from planaria_shell.syntax.nodes import Command, Simple
 
 __all__ = [
     "StreamCode",
@@ -79,6 +79,7 @@ def start_job(shell: Interpreter, code: StreamCode, text: str, node: Command | N
     child = shell.fork()
     child.background = True
     child.alarm = [0.0]
+    child.tells_deaths = not isinstance(node, Simple)
     if node is not None:
         begin(child, node)
     if not shell.monitor and shell.fds.get(0) is shell.plain_input:

@@ -81,7 +81,7 @@ def raise_signal(shell: Interpreter, number: int) -> None:
         return
     if shell.interactive and name == "INT":
         raise Exit(128 + number, discards=True)
-    raise Exit(128 + number)
+    raise Exit(128 + number, signal=number)
 
 
 def children_ended(shell: Interpreter, count: int = 1) -> None:

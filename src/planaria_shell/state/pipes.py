@@ -19,7 +19,17 @@ __all__ = ["NothingYetError", "Pipe", "PipeInput", "PipeOutput", "PipeUpdate"]
 class Pipe:
     """Bytes on their way from a writer to a reader; make the two ends with `PipeInput` and `PipeOutput`."""
 
-    __slots__ = ("abandoned", "alarm", "deadline", "pieces", "pull", "reader_closed", "size", "wanted", "writer_closed")
+    __slots__ = (
+        "abandoned",
+        "alarm",
+        "deadline",
+        "pieces",
+        "pull",
+        "reader_closed",
+        "size",
+        "wanted",
+        "writer_closed",
+    )
 
     def __init__(self) -> None:
         #: What the reader wants before it stops, where that is known: a delimiter (None for bytes), how many.

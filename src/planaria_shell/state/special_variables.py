@@ -29,6 +29,7 @@ __all__ = ["HOST", "Random", "define", "set_locale"]
 #: The name of the machine: of this sandbox.
 HOST: Final = "planaria"
 VERSION = "5.2.15(1)-release"
+_LOADABLES = "/usr/local/lib/bash:/usr/lib/bash:/opt/local/lib/bash:/usr/pkg/lib/bash:/opt/pkg/lib/bash:."
 _VERSION_INFO = ("5", "2", "15", "1", "release", "x86_64-pc-linux-gnu")
 
 
@@ -85,6 +86,12 @@ def _statuses(shell: Interpreter) -> dict[int, str]:
     if statuses is None:
         return {0: str(shell.status)}
     return {place: str(status) for place, status in enumerate(statuses)}
+
+
+def _history_number(shell: Interpreter) -> str:
+    if not shell.history_enabled and not shell.history:
+        return "0"
+    return str(len(shell.history) + shell.history_base - shell.history_enabled)
 
 
 def _set_ifs(shell: Interpreter, value: str | None) -> None:
@@ -164,7 +171,7 @@ _GETTERS: dict[str, Callable[[Interpreter], str]] = {
     "_": lambda shell: shell.last_argument,
     "COLUMNS_": lambda shell: "80",
     "BASH_ARGV0": lambda shell: shell.name,
-    "HISTCMD": lambda shell: str(len(shell.history) + shell.history_base - shell.history_enabled),
+    "HISTCMD": _history_number,
 }
 _ARRAYS: dict[str, Callable[[Interpreter], dict[int, str] | dict[str, str]]] = {
     "FUNCNAME": _functions,
@@ -194,6 +201,19 @@ _SETTERS: dict[str, Callable[[Interpreter, str | None], None]] = {
 }
 del _GETTERS["COLUMNS_"]
 Variables.getters = _GETTERS
+Variables.listed = frozenset(
+    [
+        "BASHOPTS",
+        "SHELLOPTS",
+        "_",
+        "BASH_ARGC",
+        "BASH_ARGV",
+        "BASH_LINENO",
+        "BASH_SOURCE",
+        "FUNCNAME",
+        "PIPESTATUS",
+    ]
+)
 Variables.array_getters = _ARRAYS
 Variables.setters = _SETTERS
 Variables.array_setters = {
@@ -219,6 +239,9 @@ def define(shell: Interpreter) -> None:
     table["OPTIND"] = Variable("1", HOOKED | INTEGER)
     table["OPTERR"] = Variable("1")
     table["PS4"] = Variable("+ ")
+    table.setdefault("TERM", Variable("dumb"))
+    table.setdefault("SHELL", Variable("/bin/bash"))
+    table["BASH_LOADABLES_PATH"] = Variable(_LOADABLES)
     table["BASH"] = Variable("/usr/bin/bash")
     table["BASH_VERSION"] = Variable(VERSION)
     info = Variable(None, INDEXED | READONLY)

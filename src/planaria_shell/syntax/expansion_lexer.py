@@ -382,7 +382,7 @@ class ExpansionLexer(Cursor):
             if closes and parameter.operator in ("##", "%%"):
                 parameter.operator = parameter.operator[0]  # the number of parameters without it
                 self.position -= 1
-            elif closes and (len(parameter.operator) == 1 or parameter.operator[0] in "^,~"):
+            elif parameter.operator[0] in "^,~" or (closes and len(parameter.operator) == 1):
                 return self._bad(start)  # neither that number nor the length of anything
         self._operand(parameter, in_double_quotes)
         if parameter.operator == "@" and parameter.argument is not None:
@@ -469,7 +469,11 @@ class ExpansionLexer(Cursor):
                     plain.append(char)
                 self.position += 1
                 continue
-            if char in closers and (depth == 0 or char == "}") and not (first and char == "/" and self.position == start):
+            if (
+                char in closers
+                and (depth == 0 or char == "}")
+                and not (first and char == "/" and self.position == start)
+            ):
                 if char == ":" and questions > 0:
                     questions -= 1
                 else:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from planaria_shell.expand.braces import has_braces
 from planaria_shell.state.functions import Frame, FunctionBody
 from planaria_shell.state.variable import is_name
-from planaria_shell.expand.braces import has_braces
 from planaria_shell.syntax.nodes import (
     ArithmeticCommand,
     Assignment,
