@@ -75,7 +75,8 @@ def _described(shell: Interpreter, name: str, meaning: _Meaning) -> str:
     if meaning.kind == "function":
         return f"{name} is a function\n{function_source(name, shell.functions[name].node)}"
     if meaning.kind == "builtin":
-        return f"{name} is a shell builtin"
+        special = "special " if shell.posix and name in SPECIAL else ""
+        return f"{name} is a {special}shell builtin"
     return f"{name} is {meaning.path}"
 
 
@@ -244,8 +245,11 @@ def _hash_command(name: str, path: str) -> str:
 @builtin("alias")
 def alias(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "p")
+    command = "" if shell.posix and not options else "alias "
     if options or not words:
-        _lines(shell, [f"alias {name}={single_quoted(text)}" for name, text in sorted(shell.aliases.items())])
+        _lines(
+            shell, [f"{command}{name}={single_quoted(text)}" for name, text in sorted(shell.aliases.items())]
+        )
     status = 0
     for word in words:
         name, equals, text = word.partition("=")
@@ -256,7 +260,7 @@ def alias(shell: Interpreter, argv: list[str]) -> int:
             else:
                 shell.aliases[name] = text
         elif word in shell.aliases:
-            _lines(shell, [f"alias {word}={single_quoted(shell.aliases[word])}"])
+            _lines(shell, [f"{command}{word}={single_quoted(shell.aliases[word])}"])
         else:
             shell.complain(f"alias: {word}: not found")
             status = 1

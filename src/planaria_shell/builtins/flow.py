@@ -9,6 +9,7 @@ from planaria_shell.builtins.registry import (
     BuiltinUsageError,
     OptionError,
     builtin,
+    ends_shell,
     no_more,
     operands_of,
     running,
@@ -21,7 +22,6 @@ from planaria_shell.state.builtin import BUILTINS, STREAMING
 from planaria_shell.state.control import Break, Continue, Exit, Return
 from planaria_shell.state.functions import Frame
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.syntax.nodes import Simple
 
 
 def _status(shell: Interpreter, argv: list[str], usual: int) -> int:
@@ -90,7 +90,8 @@ def return_(shell: Interpreter, argv: list[str]) -> int:
 
 def _count(shell: Interpreter, argv: list[str]) -> int:
     if not shell.loops:
-        shell.complain(f"{argv[0]}: only meaningful in a `for', `while', or `until' loop")
+        if not shell.posix:
+            shell.complain(f"{argv[0]}: only meaningful in a `for', `while', or `until' loop")
         return 0
     words = argv[2:] if argv[1:2] == ["--"] else argv[1:]
     if not words:
@@ -139,9 +140,7 @@ def eval_(shell: Interpreter, argv: list[str]) -> int:
 
 def _unreadable(shell: Interpreter, name: str) -> int:
     """A file that cannot be sourced ends the shell in POSIX mode, unless it is `command` that sources it."""
-    node = shell.node
-    words = node.words if isinstance(node, Simple) else []
-    if shell.posix and not shell.interactive and words and getattr(words[0], "source", "") == name:
+    if ends_shell(shell, name):
         raise Exit(1)
     return 1
 

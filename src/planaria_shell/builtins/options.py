@@ -30,6 +30,12 @@ def confine(shell: Interpreter) -> None:
 
 def turn(shell: Interpreter, name: str, on: bool) -> None:
     """Set one option of `set -o`."""
+    if name == "posix" and on != shell.posix:
+        # The two go together.
+        if on:
+            shell.variables.set("POSIXLY_CORRECT", "y")
+        else:
+            shell.variables.unset("POSIXLY_CORRECT")
     attribute = SET_OPTIONS.get(name)
     if attribute is None:
         raise BuiltinUsageError(f"{name}: invalid option name", 2)
@@ -131,7 +137,8 @@ def shopt(shell: Interpreter, argv: list[str]) -> int:
         on = "s" in letters
         for name in names:
             if name not in known:
-                shell.complain(f"shopt: {name}: invalid shell option name")
+                kind = "" if "o" in letters else "shell "
+                shell.complain(f"shopt: {name}: invalid {kind}option name")
                 status = 1
             elif "o" in letters:
                 turn(shell, name, on)
@@ -144,7 +151,8 @@ def shopt(shell: Interpreter, argv: list[str]) -> int:
     lines: list[str] = []
     for name in names or known:
         if name not in known:
-            shell.complain(f"shopt: {name}: invalid shell option name")
+            kind = "" if "o" in letters else "shell "
+            shell.complain(f"shopt: {name}: invalid {kind}option name")
             status = 1
             continue
         on = is_on(name)
@@ -224,13 +232,16 @@ def _print_traps(shell: Interpreter, names: list[str]) -> int:
     lines: list[str] = []
     for name in sorted(wanted, key=lambda one: order.get(one, 99)):
         if name in traps:
-            shown = name if name in ("EXIT", "DEBUG", "ERR", "RETURN") else f"SIG{name}"
+            shown = name if shell.posix or name in ("EXIT", "DEBUG", "ERR", "RETURN") else f"SIG{name}"
             lines.append(f"trap -- {plainly_quoted(traps[name])} {shown}")
     _text(shell, lines)
     return status
 
 
 def _list_signals(shell: Interpreter) -> None:
+    if shell.posix:
+        _text(shell, [" ".join(SIGNALS[number] for number in sorted(SIGNALS))])
+        return
     lines: list[str] = []
     row: list[str] = []
     for number, name in sorted(SIGNALS.items()):
@@ -263,12 +274,16 @@ def umask(shell: Interpreter, argv: list[str]) -> int:
             text = f"umask {shell.umask:04o}" if "p" in letters else f"{shell.umask:04o}"
         _text(shell, [text])
         return 0
-    word = words[0]
+    _set_umask(shell, words[0])
+    return umask(shell, ["umask", "-S"]) if "S" in letters else 0
+
+
+def _set_umask(shell: Interpreter, word: str) -> None:
     if word[:1].isdecimal():
         if not re.fullmatch(r"[0-7]+", word) or int(word, 8) > 0o7777:
             raise BuiltinUsageError(f"{word}: octal number out of range", 1)
         shell.umask = int(word, 8) & 0o777
-        return 0
+        return
     allowed = ~shell.umask & 0o777
     position = 0
     while True:
@@ -293,4 +308,3 @@ def umask(shell: Interpreter, argv: list[str]) -> int:
             break
         position += 1
     shell.umask = ~allowed & 0o777
-    return 0

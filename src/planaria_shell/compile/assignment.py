@@ -9,6 +9,7 @@ from planaria_shell.expand.arrays import ArrayArgument, Element, store_array
 from planaria_shell.expand.braces import expand_braces, has_braces
 from planaria_shell.expand.subscripts import key_of
 from planaria_shell.expand.words import ArgumentsCode, TextCode, WordCompiler
+from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import (
     ASSOCIATIVE,
@@ -231,6 +232,8 @@ class AssignmentCompiler:
             old = sh.table.get(name)
             if old is not None and old.flags & READONLY:
                 sh.report(ReadonlyError(name))
+                if sh.posix and not sh.interactive:
+                    raise Exit(1)
                 return
             if node.append and old is not None:
                 text = (old.scalar() or "") + text

@@ -10,6 +10,8 @@ from planaria_shell.compile.redirection import RedirectCode, Saved, compile_redi
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.braces import has_braces
 from planaria_shell.expand.words import ArgumentsCode
+from planaria_shell.state.builtin import SPECIAL
+from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, Scope, Variable, is_name
 from planaria_shell.state.variables import Variables
@@ -415,6 +417,8 @@ def _redirection_failed(sh: Interpreter, argv: list[str], error: ShellError) -> 
         sh.complain(error.message)
         return error.status if error.fatal else 1
     sh.report(error)
+    if sh.posix and not sh.interactive and argv and argv[0] in SPECIAL and argv[0] not in sh.functions:
+        raise Exit(1)
     return 1
 
 

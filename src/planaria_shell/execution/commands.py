@@ -20,7 +20,7 @@ from planaria_shell.state.pipes import NothingYetError, PipeInput, PipeOutput
 from planaria_shell.state.resources import FROM_THE_START
 from planaria_shell.state.signals import XFSZ
 from planaria_shell.state.streams import DescriptorOutput, Stream, flush_all, pause
-from planaria_shell.state.variable import Scope
+from planaria_shell.state.variable import Scope, is_name
 from planaria_shell.syntax.nodes import Simple
 from planaria_shell.translation.region import FunctionRegion
 
@@ -262,6 +262,11 @@ def stream_function(
 def define_function(shell: Interpreter, body: FunctionBody) -> int:
     """`name () …`"""
     existing = shell.functions.get(body.name)
+    if shell.posix:
+        wrong = "is a special builtin" if body.name in SPECIAL else "not a valid identifier"
+        if body.name in SPECIAL or not is_name(body.name):
+            shell.complain(f"`{body.name}': {wrong}")
+            raise Exit(2, discards=shell.interactive)
     if body.name in shell.readonly_functions:
         shell.complain(f"{body.name}: readonly function")
         return 1

@@ -287,7 +287,7 @@ def prompt(shell: Interpreter, text: str) -> str:
         octal, form, char = match.groups()
         if octal is not None:
             code = int(octal, 8) & 0xFF
-            return chr(code) if code < 0x80 else chr(0xDC00 + code)
+            return "" if not code else chr(code) if code < 0x80 else chr(0xDC00 + code)
         if form is not None:
             return time.strftime(form or "%X", now)
         return fixed.get(char, "\\" + char)

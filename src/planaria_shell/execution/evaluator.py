@@ -298,6 +298,8 @@ def _run_lines(shell: Interpreter, program: Program, where: str) -> int:
         except ShellSyntaxError as error:
             shell.report_syntax_error(error, where)
             _end_for_substitution(shell, error, 1)
+            if shell.posix and not shell.interactive and not shell.running_traps:
+                raise Exit(2) from None
             if not error.discards_line:
                 return 2
             status = shell.status = 1

@@ -123,6 +123,10 @@ def _set_path(shell: Interpreter, value: str | None) -> None:
     shell.hash_hits.clear()
 
 
+def _set_posix(shell: Interpreter, value: str | None) -> None:
+    shell.posix = value is not None
+
+
 def _set_optind(shell: Interpreter, value: str | None) -> None:
     shell.getopts_offset = 1
 
@@ -195,6 +199,7 @@ _SETTERS: dict[str, Callable[[Interpreter, str | None], None]] = {
     "GLOBIGNORE": _set_ignored_names,
     "PATH": _set_path,
     "OPTIND": _set_optind,
+    "POSIXLY_CORRECT": _set_posix,
     "BASH_ARGV0": _set_name,
     "HISTSIZE": lambda shell, value: shorten_history(shell, value or "", renumber=True),
     "BASH_XTRACEFD": _set_trace,
@@ -258,5 +263,6 @@ def define(shell: Interpreter) -> None:
     depth = level.value if level is not None else None
     table["SHLVL"] = Variable(str(int(depth) + 1 if depth and depth.isdecimal() else 1), EXPORT)
     set_locale(shell)
+    shell.posix = "POSIXLY_CORRECT" in table
     if "GLOBIGNORE" in table:
         _set_ignored_names(shell, table["GLOBIGNORE"].value)

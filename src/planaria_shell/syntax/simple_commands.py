@@ -64,7 +64,8 @@ def parse_redirect(lexer: Lexer) -> Redirect | None:
     line = lexer.line()
     lexer.position = match.end()
     lexer.skip()
-    target = None if _NUMBERED.match(lexer.source, lexer.position) else lexer.word()
+    numbered = operator not in ("<&", ">&") and _NUMBERED.match(lexer.source, lexer.position)
+    target = None if numbered else lexer.word()
     if target is None:
         if lexer.position >= len(lexer.source):
             raise lexer.fail("syntax error near unexpected token `newline'")
