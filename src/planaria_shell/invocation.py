@@ -306,6 +306,8 @@ def _startup_files(shell: Interpreter, asked: BashInvocation) -> Iterator[str]:
 
 def read_commands(shell: Interpreter) -> Generator[None, None, int]:
     """Run what is read from standard input, as a dialogue in an interactive shell."""
+    if 0 not in shell.fds:
+        return shell.finish()
     if shell.interactive:
         return (yield from hold_dialogue(shell))
     return (yield from _standard_input(shell))

@@ -158,11 +158,23 @@ def _declare_one(shell: Interpreter, request: _Request, argument: str, *, local:
     else:
         existing = shell.table.get(name)
         if existing is not None and existing.flags & NAMEREF and not (on | request.off) & NAMEREF:
-            resolved, _ = variables.resolve(name)
+            resolved, element = variables.resolve(name)
             name = resolved or name
             existing = shell.table.get(name)
+            if element is not None:
+                if request.command in ("export", "readonly"):
+                    raise ShellError(f"`{name}[{element}]': not a valid identifier")
+                subscript = element if subscript is None else subscript
         if existing is None:
             existing = shell.table[name] = Variable(None, variables.new_flags)
+            try:
+                _apply(shell, request, name, existing, argument, subscript, operator, value)
+            except ShellError:
+                if on & NAMEREF:
+                    # There is nothing that it could stand for.
+                    del shell.table[name]
+                raise
+            return
         target = existing
     _apply(shell, request, name, target, argument, subscript, operator, value)
 

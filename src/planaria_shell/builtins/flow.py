@@ -195,6 +195,9 @@ def source(shell: Interpreter, argv: list[str]) -> int:
         raise ShellError(f"{name}: maximum source nesting level exceeded ({limit})")
     shell.frames.append(Frame("source", name, shell.line, words[1:]))
     shell.sourcing += 1
+    hidden = shell.traps.pop("DEBUG", None) if not shell.functrace else None
+    if hidden is not None:
+        shell.update_watching()
     try:
         return shell.run_text(text)
     except Return as jump:
@@ -203,6 +206,9 @@ def source(shell: Interpreter, argv: list[str]) -> int:
         shell.sourcing -= 1
         shell.frames.pop()
         shell.line = line
+        if hidden is not None and "DEBUG" not in shell.traps:
+            shell.traps["DEBUG"] = hidden
+            shell.update_watching()
         if len(words) > 1 and (shell.positional is given or shell.positional_sets == sets):
             # What `set` put in their place stays; what `shift` left of them does not.
             shell.positional = saved

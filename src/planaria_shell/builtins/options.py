@@ -210,6 +210,7 @@ def trap(shell: Interpreter, argv: list[str]) -> int:
             shell.traps[name] = command
             if name == "ERR":
                 shell.err_trap_depth = shell.function_depth
+                shell.err_trap_nesting = len(shell.frames) + shell.substitution_level
     shell.update_watching()
     return status
 

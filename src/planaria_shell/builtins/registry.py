@@ -55,9 +55,14 @@ def running(*names: str) -> Callable[[Builtin], Builtin]:
     def register(function: Builtin) -> Builtin:
         def run(shell: Interpreter, argv: list[str]) -> int:
             try:
-                return function(shell, argv)
+                status = function(shell, argv)
             except BuiltinUsageError as error:
                 return _refused(shell, argv[0], error)
+            if not status:
+                shell.err_trap_nesting = min(
+                    shell.err_trap_nesting, len(shell.frames) + shell.substitution_level
+                )
+            return status
 
         for name in names:
             BUILTINS[name] = run

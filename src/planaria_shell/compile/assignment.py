@@ -194,6 +194,8 @@ class AssignmentCompiler:
             if sh.xtrace:
                 sh.trace_line(node.source)
             variable = sh.table.get(name)
+            if variable is not None and variable.flags & NAMEREF and "[" in (variable.value or ""):
+                raise ShellError(f"`{variable.value}': not a valid identifier")
             if (
                 one is not None
                 and variable is not None
@@ -270,6 +272,13 @@ class AssignmentCompiler:
     def _argument(self, node: Assignment) -> Callable[[Interpreter], list[str]]:
         sign = "+=" if node.append else "="
         name = node.name
+        if node.elements is not None and node.subscript is not None:
+            member = node.source.partition("=")[0].removesuffix("+")
+
+            def refuse(sh: Interpreter) -> list[str]:
+                raise ShellError(f"{member}: cannot assign list to array member", fatal=True)
+
+            return refuse
         if node.elements is not None:
             expand = self.elements(node.elements)
 

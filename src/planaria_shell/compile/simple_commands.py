@@ -13,6 +13,7 @@ from planaria_shell.expand.words import ArgumentsCode
 from planaria_shell.state.builtin import SPECIAL
 from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
+from planaria_shell.state.streams import CLOSED
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, Scope, Variable, is_name
 from planaria_shell.state.variables import Variables
 from planaria_shell.syntax.nodes import Assignment, Simple, Word
@@ -383,7 +384,7 @@ def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode
         sh.pipe_statuses = None
         if failed:
             status = status or 1
-        if sh.fds[1].full or sh.background:
+        if sh.fds.get(1, CLOSED).full or sh.background:
             yield
             if sh.pending_signals:
                 sh.take_signals()

@@ -210,7 +210,10 @@ def call_function(shell: Interpreter, function: FunctionBody, argv: list[str], t
             return status
     saved = _enter(shell, function, argv, tested)
     try:
-        return function.run(shell)
+        status = function.run(shell)
+        if not status and shell.err_trap_nesting:
+            shell.err_trap_nesting = min(shell.err_trap_nesting, len(shell.frames) - 1)
+        return status
     except Return as jump:
         return jump.status
     except Exit as jump:

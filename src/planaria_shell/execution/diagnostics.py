@@ -257,7 +257,7 @@ def _trimmed(directory: str, kept: int) -> str:
     """The directory with only so many of its last names, and dots for those before them."""
     root = "~" if directory.startswith("~") else ""
     names = directory.removeprefix(root).split("/")[1:]
-    left_out = "/".join(names[:-kept])
+    left_out = ("" if root else "/") + "/".join(names[:-kept])
     if len(names) <= kept or len(left_out) <= len("..."):
         return directory
     return f"{root + '/' if root else ''}.../{'/'.join(names[-kept:])}"

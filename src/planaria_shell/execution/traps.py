@@ -59,7 +59,11 @@ def failed(shell: Interpreter, status: int) -> int:
     if not shell.watching or shell.suppressed:
         return status
     shell.status = status
-    if "ERR" in shell.traps and (
+    nesting = len(shell.frames) + shell.substitution_level
+    if shell.err_trap_nesting > nesting:
+        # It was set within what has failed here, and has run there.
+        shell.err_trap_nesting = nesting
+    elif "ERR" in shell.traps and (
         shell.errtrace or not shell.function_depth or shell.err_trap_depth == shell.function_depth
     ):
         shell.run_trap("ERR")

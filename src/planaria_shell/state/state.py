@@ -163,6 +163,8 @@ class State:
         self.tracing = False
         self.debug_trap = False
         self.suppressed = 0
+        #: In how many functions and texts the trap for ERR was set, as far as these have not ended.
+        self.err_trap_nesting = 0
         #: Whether it is a restricted shell (`bash -r`), which it remains.
         self.restricted = False
         # Where execution is.

@@ -135,7 +135,10 @@ class ExpansionLexer(Cursor):
             if char == '"':
                 self.position += 1
                 return parts
-            if char == "\\":
+            if here_document and char and char in "`$":
+                parts.append(self._within_document())
+                source = self.source
+            elif char == "\\":
                 following = source[self.position + 1 : self.position + 2]
                 self.position += 2
                 if following == "\n":
@@ -143,7 +146,7 @@ class ExpansionLexer(Cursor):
                 escapes = following and (nested or following in escapable)
                 parts.append(Quoted(following if escapes else "\\" + following))
             elif char == "`":
-                parts.append(self.backquoted(in_double_quotes=not here_document))
+                parts.append(self.backquoted(in_double_quotes=True))
             elif char == "$":
                 parts.append(self.dollar(in_double_quotes=True))
                 source = self.source
@@ -151,6 +154,17 @@ class ExpansionLexer(Cursor):
                 if here_document:
                     return parts
                 raise self.unmatched('"', start)
+
+    def _within_document(self) -> Part:
+        """An expansion in a here-document: one that is not well formed is an error where it is expanded."""
+        start = self.position
+        try:
+            if self.source[start] == "`":
+                return self.backquoted(in_double_quotes=False)
+            return self.dollar(in_double_quotes=True)
+        except ShellSyntaxError:
+            self.position = len(self.source)
+            return Parameter("", bad=self.source[start:])
 
     # -- what begins with a dollar or a backquote --------------------------------------------------
 
