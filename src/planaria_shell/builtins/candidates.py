@@ -228,6 +228,8 @@ def _paths(shell: Interpreter, word: str, *, directories: bool = False) -> list[
         entries = os.listdir(shell.path(where or "."))
     except OSError:
         return []
+    if rest.startswith("."):
+        entries += [".", ".."]
     paths = [place + entry for entry in entries if entry.startswith(rest)]
     return [
         path for path in paths if not directories or os.path.isdir(shell.path(where + path[len(place) :]))

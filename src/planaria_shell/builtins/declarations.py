@@ -210,7 +210,7 @@ def _apply(
                     raise ShellError(f"{name}: nameref variable self references not allowed")
                 shell.complain(f"{request.command}: warning: {name}: circular name reference")
             target.value = given
-        target.flags = (target.flags | on) & ~off
+        target.flags = (target.flags & ~(INTEGER | UPPER | LOWER | CAPITALIZE) | on) & ~off
         return
     if isinstance(argument, ArrayArgument) and not on & ASSOCIATIVE and not target.flags & ASSOCIATIVE:
         on |= INDEXED

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.arrays import ArrayArgument, Element, store_array
-from planaria_shell.expand.braces import expand_braces, has_braces
+from planaria_shell.expand.braces import has_braces
 from planaria_shell.expand.subscripts import key_of
 from planaria_shell.expand.words import ArgumentsCode, TextCode, WordCompiler
 from planaria_shell.state.control import Exit
@@ -304,15 +304,10 @@ class AssignmentCompiler:
         if node.subscript is None and node.value is not None:
             word = Word([Literal(name + sign), *node.value.parts], node.source)
             if has_braces(word):
-                return self._braced_argument(word)
+                # Brace expansion makes ordinary words of it.
+                return self.words.arguments([word])
         value = self.words.text(node.value, assignment=True)
         if node.subscript is not None:
             subscript = self.words.text(node.subscript, tildes=False)
             return lambda sh: [f"{name}[{subscript(sh)}]{sign}{value(sh)}"]
         return lambda sh: [f"{name}{sign}{value(sh)}"]
-
-    def _braced_argument(self, word: Word) -> Callable[[Interpreter], list[str]]:
-        """`declare name={a,b}` assigns one text after the other."""
-        pieces = [self.words.argument_text(piece) for piece in expand_braces(word)]
-        whole = self.words.argument_text(word)
-        return lambda sh: [piece(sh) for piece in pieces] if sh.braceexpand else [whole(sh)]

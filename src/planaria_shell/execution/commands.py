@@ -95,7 +95,7 @@ def stream_execute(shell: Interpreter, argv: list[str], tested: bool = False) ->
         if rest[0] in shell.builtins:
             return shell.builtins[rest[0]](shell, rest)
         return (yield from shell.stream_external(rest))
-    if name == "eval":
+    if name == "eval" and argv[1:2] and argv[1][:1] != "-":
         return (yield from shell.stream_text(" ".join(argv[1:])))
     streaming = STREAMING.get(name)
     if streaming is not None:
@@ -182,8 +182,8 @@ def _enter(shell: Interpreter, function: FunctionBody, argv: list[str], tested: 
     return saved
 
 
-def _leave(shell: Interpreter, saved: tuple[object, ...], tested: bool) -> None:
-    if "RETURN" in shell.traps and "DEBUG" not in shell.running_traps:
+def _leave(shell: Interpreter, saved: tuple[object, ...], tested: bool, *, returns: bool) -> None:
+    if returns and "RETURN" in shell.traps and "DEBUG" not in shell.running_traps:
         shell.run_trap("RETURN")
     positional, loops, debug, on_return, _err_depth = saved
     if on_return is not None and "RETURN" not in shell.traps:
@@ -209,12 +209,15 @@ def call_function(shell: Interpreter, function: FunctionBody, argv: list[str], t
         if status is not None:
             return status
     saved = _enter(shell, function, argv, tested)
+    returns = False
     try:
         status = function.run(shell)
+        returns = True
         if not status and shell.err_trap_nesting:
             shell.err_trap_nesting = min(shell.err_trap_nesting, len(shell.frames) - 1)
         return status
     except Return as jump:
+        returns = True
         return jump.status
     except Exit as jump:
         shell.exit_within(jump)
@@ -227,7 +230,7 @@ def call_function(shell: Interpreter, function: FunctionBody, argv: list[str], t
             f"{argv[0]}: maximum function nesting level exceeded", fatal=True, status=1
         ) from None
     finally:
-        _leave(shell, saved, tested)
+        _leave(shell, saved, tested, returns=returns)
 
 
 def _call_translated(shell: Interpreter, function: FunctionBody, argv: list[str], tested: bool) -> int | None:
@@ -248,9 +251,13 @@ def stream_function(
 ) -> Generator[None, None, int]:
     """The same, yielding when the output is full."""
     saved = _enter(shell, function, argv, tested)
+    returns = False
     try:
-        return (yield from function.stream(shell))
+        status = yield from function.stream(shell)
+        returns = True
+        return status
     except Return as jump:
+        returns = True
         return jump.status
     except Exit as jump:
         shell.exit_within(jump)
@@ -259,7 +266,7 @@ def stream_function(
         shell.tell(error)
         raise
     finally:
-        _leave(shell, saved, tested)
+        _leave(shell, saved, tested, returns=returns)
 
 
 def define_function(shell: Interpreter, body: FunctionBody) -> int:

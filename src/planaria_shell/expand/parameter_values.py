@@ -415,7 +415,11 @@ class ParameterValues:
                     if name in ("@", "*"):
                         return [""] * len(sh.positional)
                     variable = variable_of(sh)
-                    count = max(1, len(value.values(sh)))
+                    count = len(value.values(sh))
+                    if variable is None or variable.array is None:
+                        count = max(1, count)
+                    elif not count:
+                        return [""]
                     return [parameter_operators.attributes(variable)] * count if variable else []
 
                 result.values = letters
@@ -448,7 +452,7 @@ class ParameterValues:
                 if not value.many:
                     first = value.maybe(sh)
                     if first is None:
-                        return None
+                        return f"declare -{parameter_operators.attributes(variable)} {name}"
                     return (
                         f"declare -{parameter_operators.attributes(variable)} {name}={single_quoted(first)}"
                     )

@@ -93,10 +93,6 @@ class WordCompiler:
             code = _kept(word, use, joined([self.part_text(part, quoted=False) for part in parts]))
         return code
 
-    def argument_text(self, word: Word) -> TextCode:
-        """A word that looks like an assignment as one text."""
-        return joined([self.part_text(part, quoted=False) for part in argument_parts(word.parts)])
-
     def constant(self, word: Word) -> str | None:
         """The text of a word in which nothing is expanded (as `text` would give it)."""
         text = word.constant()
