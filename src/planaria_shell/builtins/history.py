@@ -158,7 +158,6 @@ def _edit(shell: Interpreter, editor: str, entries: list[str], words: list[str])
     shell.error_output(text)
     if shell.history_enabled and shell.history:
         shell.history[-1] = text.strip("\n")
-        shell.history_replaced = True
     return shell.run_text(text)
 
 

@@ -79,9 +79,10 @@ def stream_sequence(compiler: Compiler, node: Sequence, tested: bool) -> StreamC
 
 def _background(compiler: Compiler, command: Command) -> Code:
     # The status of a job is what the pipeline gave, also behind a `!`.
-    whole = isinstance(command, Pipeline) and command.negated
-    stream = compiler.stream(replace(command, negated=False) if whole else command)
-
+    if isinstance(command, Pipeline) and command.negated:
+        stream = compiler.stream(replace(command, negated=False))
+    else:
+        stream = compiler.stream(command)
     text = source_of(command)
     line = getattr(command, "line", 0)
 

@@ -86,7 +86,7 @@ def write_failed(shell: Interpreter, error: OSError, name: str = "") -> int:
     return 1
 
 
-def tell_death(shell: Interpreter, number: int, node: Command | None, argv: list[str]) -> None:
+def tell_death(shell: Interpreter, number: int, node: Command | str | None, argv: list[str]) -> None:
     """Say that a signal has ended a command of the foreground."""
     if number in (INT, PIPE):
         return
@@ -94,7 +94,7 @@ def tell_death(shell: Interpreter, number: int, node: Command | None, argv: list
     if number == TERM or shell.interactive or SIGNALS[number] in shell.traps:
         shell.error_output(f"{name}\n")
     else:
-        text = source_of(node) if node is not None else " ".join(argv)
+        text = " ".join(argv) if node is None else node if isinstance(node, str) else source_of(node)
         shell.complain(f"{shell.new_process_id():5} {name:<24}{text}")
 
 

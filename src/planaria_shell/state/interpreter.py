@@ -271,7 +271,7 @@ class Interpreter(State, ABC):
         """Write `bash: line N: message`."""
 
     @abstractmethod
-    def tell_death(self, number: int, node: Command | None, argv: list[str]) -> None:
+    def tell_death(self, number: int, node: Command | str | None, argv: list[str]) -> None:
         """Say that a signal has ended a command of the foreground."""
 
     @abstractmethod

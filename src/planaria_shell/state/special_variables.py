@@ -48,7 +48,7 @@ def _set_random(shell: Interpreter, value: str | None) -> None:
 
 def _functions(shell: Interpreter) -> dict[int, str]:
     names = [frame.name for frame in reversed(shell.frames)]
-    if not shell.frames:
+    if not shell.function_depth:
         return {}
     if shell.script:
         names.append("main")
