@@ -6,7 +6,8 @@ import sys
 from collections.abc import Generator
 
 from planaria_shell.builtins.registry import BuiltinUsageError
-from planaria_shell.invocation import parse_invocation, prepare, read_commands, run_startup
+from planaria_shell.errors import ShellError
+from planaria_shell.invocation import parse_invocation, prepare, read_commands, read_script, run_startup
 from planaria_shell.shell import Shell
 
 
@@ -31,11 +32,10 @@ def main() -> int:
         shell.run(asked.command, where="-c: ")
     elif asked.script is not None:
         try:
-            with open(asked.script, "rb") as file:
-                text = file.read().decode("utf-8", "surrogateescape")
-        except OSError as error:
-            sys.stderr.write(f"bash: {asked.script}: {error.strerror}\n")
-            return 127
+            text = read_script(shell, asked.script)
+        except ShellError as error:
+            sys.stderr.write(f"{error.message}\n")
+            return error.status
         shell.script = asked.script
         shell.run(text)
     else:

@@ -70,3 +70,5 @@ class ShellSyntaxError(Exception):
         self.ends_input = False
         #: Only its line is discarded, and what follows is read (bash does so after an error in `name=(…)`).
         self.discards_line = False
+        #: It is within `$(…)` or `<(…)`: a shell that is not interactive ends, also when `eval` reads it.
+        self.in_substitution = False

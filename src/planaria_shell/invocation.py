@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 
-from planaria_shell.builtins.options import turn
+from planaria_shell.builtins.options import confine, list_options, list_shell_options, turn
 from planaria_shell.builtins.registry import BuiltinUsageError
-from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.errors import ShellError, ShellSyntaxError
 from planaria_shell.execution.process import RunningCommand
 from planaria_shell.startup import hold_dialogue, make_interactive, run_startup_file
 from planaria_shell.state.command import Process
 from planaria_shell.state.control import BROKEN_PIPE
+from planaria_shell.state.deadline import Expired
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.options import LETTERS
+from planaria_shell.state.options import LETTERS, SHOPT_OPTIONS
 from planaria_shell.state.streams import flush_all
 from planaria_shell.syntax.parser import parse, parser_of
 
@@ -24,6 +25,7 @@ __all__ = [
     "parse_invocation",
     "prepare",
     "read_commands",
+    "read_script",
     "run_startup",
 ]
 
@@ -36,25 +38,23 @@ There is NO WARRANTY, to the extent permitted by law.
 """
 
 
-HELP_TEXT = """GNU bash, version 5.2.15(1)-release-(x86_64-pc-linux-gnu)
-Usage:  bash [long option] [option] ...
-        bash [long option] [option] script-file ...
-Long options:
-        --help
-        --init-file
-        --login
-        --noediting
-        --noprofile
-        --norc
-        --posix
-        --rcfile
-        --restricted
-        --verbose
-        --version
-Shell options:
-        -ilrsD or -c command or -O shopt_option         (invocation only)
-        -abefhkmnptuvxBCEHPT or -o option
+_SUMMARY = """Shell options:
+\t-ilrsD or -c command or -O shopt_option\t\t(invocation only)
+\t-abefhkmnptuvxBCEHPT or -o option
 """
+#: Long options, which come before all others.
+_LONG = (
+    "debug", "debugger", "dump-po-strings", "dump-strings", "help", "init-file", "login", "noediting",
+    "noprofile", "norc", "posix", "pretty-print", "rcfile", "restricted", "verbose", "version",
+)  # fmt: skip
+_OPTIONS = "".join(f"\t--{name}\n" for name in _LONG)
+_USAGE = f"""Usage:\tbash [GNU long option] [option] ...
+\tbash [GNU long option] [option] script-file ...
+GNU long options:
+{_OPTIONS}{_SUMMARY}"""
+HELP_TEXT = f"GNU bash, version 5.2.15(1)-release-(x86_64-pc-linux-gnu)\n{_USAGE}"
+#: So much of a file is looked at for what cannot be in a script.
+_SAMPLE = 80
 
 
 class BashInvocation:
@@ -72,7 +72,10 @@ class BashInvocation:
         self.startup_file: str | None = "~/.bashrc"
         self.name = "bash"
         self.arguments: list[str] = []
+        self.restricted = False
         self.options: list[tuple[str, bool]] = []
+        #: `-o` and `-O` without a name: which options are listed, and whether as commands.
+        self.listed: list[tuple[str, bool]] = []
         self.shopts: list[tuple[str, bool]] = []
         #: What is only shown: the version, or how to call the shell.
         self.shown = ""
@@ -84,35 +87,32 @@ def parse_invocation(argv: list[str]) -> BashInvocation:
     result = BashInvocation()
     result.name = argv[0]
     result.login = argv[0].startswith("-")
+    result.restricted = os.path.basename(argv[0]) == "rbash"
     place = 1
+    while place < len(argv) and argv[place][:1] == "-" and argv[place] not in ("-", "--"):
+        word = argv[place]
+        # One dash does as well.
+        name = word.removeprefix("--") if word.startswith("--") else word[1:]
+        if name not in _LONG:
+            if word.startswith("--"):
+                result.error = f"{word}: invalid option\n{_USAGE}".rstrip("\n")
+                return result
+            break
+        if name in ("rcfile", "init-file"):
+            place += 1
+            if place == len(argv):
+                result.error = f"{name}: option requires an argument"
+                return result
+            result.startup_file = argv[place]
+        else:
+            _take_long(result, name)
+        place += 1
     wants_command = False
     while place < len(argv):
         word = argv[place]
         if word in ("--", "-"):
             place += 1
             break
-        if word.startswith("--"):
-            if word == "--version":
-                result.shown = VERSION_TEXT
-            elif word == "--help":
-                result.shown = HELP_TEXT
-            elif word in ("--posix",):
-                result.options.append(("posix", True))
-            elif word in ("--rcfile", "--init-file"):
-                place += 1
-                if place < len(argv):
-                    result.startup_file = argv[place]
-            elif word == "--norc":
-                result.startup_file = None
-            elif word == "--login":
-                result.login = True
-            elif word == "--noprofile":
-                result.runs_profile = False
-            elif word not in ("--noediting", "--verbose", "--restricted"):
-                result.error = f"{word}: invalid option"
-                return result
-            place += 1
-            continue
         if word[:1] not in ("-", "+") or len(word) < 2:
             break
         on = word[0] == "-"
@@ -127,12 +127,16 @@ def parse_invocation(argv: list[str]) -> BashInvocation:
                 place += 1
                 if place < len(argv):
                     (result.options if letter == "o" else result.shopts).append((argv[place], on))
+                else:
+                    result.listed.append((letter, not on))
             elif letter in LETTERS:
                 result.options.append((LETTERS[letter], on))
             elif letter == "l":
                 result.login = True
-            elif letter not in "rD":
-                result.error = f"-{letter}: invalid option"
+            elif letter == "r":
+                result.restricted = True
+            elif letter != "D":
+                result.error = f"{word[0]}{letter}: invalid option\n{_USAGE}".rstrip("\n")
                 return result
         place += 1
     rest = argv[place:]
@@ -154,6 +158,57 @@ def parse_invocation(argv: list[str]) -> BashInvocation:
     return result
 
 
+def _take_long(result: BashInvocation, name: str) -> None:
+    """Take a long option without an argument."""
+    if name == "version":
+        result.shown = VERSION_TEXT
+    elif name == "help":
+        result.shown = HELP_TEXT
+    elif name in ("posix", "verbose"):
+        result.options.append((name, True))
+    elif name == "norc":
+        result.startup_file = None
+    elif name == "login":
+        result.login = True
+    elif name == "noprofile":
+        result.runs_profile = False
+    elif name == "restricted":
+        result.restricted = True
+
+
+def read_script(shell: Interpreter, name: str) -> str:
+    """The text of a script, which is looked for on PATH if it is not in the working directory.
+
+    Raises `ShellError` with the status of a shell that cannot run it."""
+    flush_all()
+    path = shell.path(name)
+    if "/" not in name and not os.path.exists(path):
+        for directory in (shell.variables.get("PATH") or "").split(":"):
+            candidate = shell.path(os.path.join(directory, name))
+            if os.path.isfile(candidate):
+                path = candidate
+                break
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except IsADirectoryError as error:
+        raise ShellError(f"{name}: {name}: {error.strerror}", status=126) from None
+    except OSError as error:
+        status = 127 if isinstance(error, FileNotFoundError) else 126
+        raise ShellError(
+            f"{shell.name if status == 126 else 'bash'}: {name}: {error.strerror}", status=status
+        ) from None
+    if _is_binary(data[:_SAMPLE]):
+        raise ShellError(f"{name}: {name}: cannot execute binary file", status=126)
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _is_binary(sample: bytes) -> bool:
+    """Whether the first line (or two, behind `#!`) of a file has a NUL in it."""
+    lines = sample.split(b"\n")
+    return sample.startswith(b"\x7fELF") or b"\0" in b"".join(lines[: 2 if sample[:2] == b"#!" else 1])
+
+
 def bash(process: Process) -> Generator[None, None, int]:
     """Run a script, a command line (`-c`) or standard input in a shell of its own."""
     assert isinstance(process, RunningCommand)
@@ -167,7 +222,7 @@ def bash(process: Process) -> Generator[None, None, int]:
     parent = process.shell
     child = parent.spawn(process.env, name=asked.name, arguments=asked.arguments)
     try:
-        if os.path.basename(process.argv[0]) != "bash":
+        if os.path.basename(process.argv[0]) not in ("bash", "rbash"):
             turn(child, "posix", True)
         try:
             prepare(child, asked)
@@ -178,14 +233,11 @@ def bash(process: Process) -> Generator[None, None, int]:
         if asked.command is not None:
             text, where = asked.command, "-c: "
         elif asked.script is not None:
-            flush_all()
             try:
-                with open(process.path(asked.script), "rb") as file:
-                    data = file.read()
-            except OSError as error:
-                child.error_output(f"{process.argv[0]}: {asked.script}: {error.strerror}\n")
-                return 127 if isinstance(error, FileNotFoundError) else 126
-            text = data.decode("utf-8", "surrogateescape")
+                text = read_script(child, asked.script)
+            except ShellError as error:
+                child.error_output(f"{error.message}\n")
+                return error.status
             child.script = asked.script
         if (yield from run_startup(child, asked)):
             return child.finish()
@@ -194,7 +246,11 @@ def bash(process: Process) -> Generator[None, None, int]:
         return (yield from child.stream_program(text, where))
     except BrokenPipeError:
         return BROKEN_PIPE
+    except Expired as error:
+        error.ignored |= {name for name, text in child.traps.items() if not text}
+        raise
     finally:
+        process.ended_by = child.ended_by
         child.let_go()
 
 
@@ -207,7 +263,13 @@ def prepare(shell: Interpreter, asked: BashInvocation) -> None:
     for option, on in asked.options:
         turn(shell, option, on)
     for name, on in asked.shopts:
+        if name not in SHOPT_OPTIONS:
+            raise BuiltinUsageError(f"{name}: invalid shell option name", 2)
         shell.shopts.add(name) if on else shell.shopts.discard(name)
+    for letter, as_commands in asked.listed:
+        (list_options if letter == "o" else list_shell_options)(shell, as_commands=as_commands)
+    if asked.restricted:
+        confine(shell)
     if asked.command is not None:
         shell.variables.set("BASH_EXECUTION_STRING", asked.command)
     shell.reads_input = asked.read_stdin
@@ -244,6 +306,8 @@ def _startup_files(shell: Interpreter, asked: BashInvocation) -> Iterator[str]:
 
 def read_commands(shell: Interpreter) -> Generator[None, None, int]:
     """Run what is read from standard input, as a dialogue in an interactive shell."""
+    if 0 not in shell.fds:
+        return shell.finish()
     if shell.interactive:
         return (yield from hold_dialogue(shell))
     return (yield from _standard_input(shell))

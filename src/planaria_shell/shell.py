@@ -130,6 +130,7 @@ class Shell(Interpreter):
     write_failed = diagnostics.write_failed
     complain = diagnostics.complain
     tell = diagnostics.tell
+    tell_death = diagnostics.tell_death
     report = diagnostics.report
     arithmetic_failed = diagnostics.arithmetic_failed
     report_syntax_error = diagnostics.report_syntax_error
@@ -213,6 +214,7 @@ class Shell(Interpreter):
         child.running_traps = self.running_traps & {"DEBUG", "ERR", "RETURN"}
         child.running_trap = ""
         child.runs_exit_trap = True
+        child.ended_by = 0
         child.loops = 0
         child.frames = self.frames.copy()
         child.fds = {number: stream.retain() for number, stream in self.fds.items()}

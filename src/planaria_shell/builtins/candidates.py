@@ -18,7 +18,7 @@ from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import SET_OPTIONS, SHOPT_OPTIONS
 from planaria_shell.state.signals import SIGNALS
 from planaria_shell.state.streams import flush_all
-from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, Variable
+from planaria_shell.state.variable import ASSOCIATIVE, DYNAMIC, INDEXED, Variable
 from planaria_shell.syntax.quoting import single_quoted
 
 __all__ = ["ACTIONS", "ACTION_LETTERS", "OPTIONS", "Specification", "candidates"]
@@ -207,7 +207,11 @@ def _beginning(names: Iterable[str], word: str) -> list[str]:
 
 
 def _variables(shell: Interpreter, word: str) -> list[str]:
-    names = [name for name in shell.variables.names(word) if shell.table[name].is_set()]
+    names = [
+        name
+        for name in shell.variables.names(word)
+        if shell.table[name].is_set() or (shell.table[name].flags & DYNAMIC and name != "FUNCNAME")
+    ]
     return sorted([*names, "_"] if "_".startswith(word) else names)
 
 
@@ -228,6 +232,8 @@ def _paths(shell: Interpreter, word: str, *, directories: bool = False) -> list[
         entries = os.listdir(shell.path(where or "."))
     except OSError:
         return []
+    if rest.startswith("."):
+        entries += [".", ".."]
     paths = [place + entry for entry in entries if entry.startswith(rest)]
     return [
         path for path in paths if not directories or os.path.isdir(shell.path(where + path[len(place) :]))

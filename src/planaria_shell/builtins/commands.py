@@ -75,7 +75,8 @@ def _described(shell: Interpreter, name: str, meaning: _Meaning) -> str:
     if meaning.kind == "function":
         return f"{name} is a function\n{function_source(name, shell.functions[name].node)}"
     if meaning.kind == "builtin":
-        return f"{name} is a shell builtin"
+        special = "special " if shell.posix and name in SPECIAL else ""
+        return f"{name} is a {special}shell builtin"
     return f"{name} is {meaning.path}"
 
 
@@ -122,6 +123,8 @@ def command(shell: Interpreter, argv: list[str]) -> int:
         for letter in option[1:]:
             if letter in "vV":
                 describe = letter
+            elif letter == "p" and shell.restricted:
+                raise BuiltinUsageError("-p: restricted", 1)
             elif letter != "p":
                 raise OptionError(f"-{letter}: invalid option")
     if not words:
@@ -181,6 +184,8 @@ def hash_(shell: Interpreter, argv: list[str]) -> int:
             return 0
     status = 0
     if "p" in given and names:
+        if shell.restricted and "/" in given["p"]:
+            raise BuiltinUsageError(f"{given['p']}: restricted", 1)
         for name in names:
             shell.hashed[name] = shell.find_command(given["p"]) or (given["p"], None)
             shell.hash_hits.pop(name, None)
@@ -240,8 +245,11 @@ def _hash_command(name: str, path: str) -> str:
 @builtin("alias")
 def alias(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "p")
+    command = "" if shell.posix and not options else "alias "
     if options or not words:
-        _lines(shell, [f"alias {name}={single_quoted(text)}" for name, text in sorted(shell.aliases.items())])
+        _lines(
+            shell, [f"{command}{name}={single_quoted(text)}" for name, text in sorted(shell.aliases.items())]
+        )
     status = 0
     for word in words:
         name, equals, text = word.partition("=")
@@ -252,7 +260,7 @@ def alias(shell: Interpreter, argv: list[str]) -> int:
             else:
                 shell.aliases[name] = text
         elif word in shell.aliases:
-            _lines(shell, [f"alias {word}={single_quoted(shell.aliases[word])}"])
+            _lines(shell, [f"{command}{word}={single_quoted(shell.aliases[word])}"])
         else:
             shell.complain(f"alias: {word}: not found")
             status = 1
@@ -279,6 +287,8 @@ def unalias(shell: Interpreter, argv: list[str]) -> int:
 def enable(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "anpsdf:")
     letters = {letter for letter, _ in options}
+    if shell.restricted and letters & {"d", "f"}:
+        raise BuiltinUsageError("restricted", 1)
     if not names:
         shown = sorted(shell.disabled_builtins) if "n" in letters else sorted(shell.builtins)
         if "a" in letters:

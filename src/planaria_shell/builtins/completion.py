@@ -89,7 +89,7 @@ def compgen(shell: Interpreter, argv: list[str]) -> int:
     """Write what a specification gives for a word."""
     options, words = options_of(argv, _LETTERS)
     made = _specification(options)
-    if not options and not words:
+    if not options:
         return 0
     for letter, value in (("F", made.function), ("C", made.command)):
         if value is not None and not shell.interactive:

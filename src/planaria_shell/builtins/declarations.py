@@ -158,11 +158,23 @@ def _declare_one(shell: Interpreter, request: _Request, argument: str, *, local:
     else:
         existing = shell.table.get(name)
         if existing is not None and existing.flags & NAMEREF and not (on | request.off) & NAMEREF:
-            resolved, _ = variables.resolve(name)
+            resolved, element = variables.resolve(name)
             name = resolved or name
             existing = shell.table.get(name)
+            if element is not None:
+                if request.command in ("export", "readonly"):
+                    raise ShellError(f"`{name}[{element}]': not a valid identifier")
+                subscript = element if subscript is None else subscript
         if existing is None:
             existing = shell.table[name] = Variable(None, variables.new_flags)
+            try:
+                _apply(shell, request, name, existing, argument, subscript, operator, value)
+            except ShellError:
+                if on & NAMEREF:
+                    # There is nothing that it could stand for.
+                    del shell.table[name]
+                raise
+            return
         target = existing
     _apply(shell, request, name, target, argument, subscript, operator, value)
 
@@ -175,7 +187,7 @@ def _apply(
     on, off = request.on, request.off
     if target.flags & READONLY and (operator is not None or off & READONLY):
         raise ReadonlyError(name)
-    if on & ASSOCIATIVE and target.flags & INDEXED and target.array is not None:
+    if on & ASSOCIATIVE and target.flags & INDEXED:
         raise ShellError(f"{name}: cannot convert indexed to associative array")
     if on & INDEXED and target.flags & ASSOCIATIVE:
         raise ShellError(f"{name}: cannot convert associative to indexed array")
@@ -198,7 +210,7 @@ def _apply(
                     raise ShellError(f"{name}: nameref variable self references not allowed")
                 shell.complain(f"{request.command}: warning: {name}: circular name reference")
             target.value = given
-        target.flags = (target.flags | on) & ~off
+        target.flags = (target.flags & ~(INTEGER | UPPER | LOWER | CAPITALIZE) | on) & ~off
         return
     if isinstance(argument, ArrayArgument) and not on & ASSOCIATIVE and not target.flags & ASSOCIATIVE:
         on |= INDEXED
@@ -282,6 +294,8 @@ def _print(shell: Interpreter, request: _Request, operands: list[str]) -> int:
         for name in operands:
             variable = shell.table.get(name)
             if variable is None:
+                _lines(shell, lines)
+                lines.clear()
                 shell.complain(f"{request.command}: {name}: not found")
                 status = 1
                 continue
@@ -294,7 +308,7 @@ def _print(shell: Interpreter, request: _Request, operands: list[str]) -> int:
             if variable.flags & DYNAMIC:
                 if not request.print and not request.on:
                     continue
-                shell.variables._refresh(name, variable)
+                shell.variables.prepare_to_list(name, variable)
             if request.on and variable.flags & request.on != request.on:
                 continue
             if request.print or request.on:
@@ -305,9 +319,13 @@ def _print(shell: Interpreter, request: _Request, operands: list[str]) -> int:
             lines.extend(
                 function_source(name, shell.functions[name].node) for name in sorted(shell.functions)
             )
+    _lines(shell, lines)
+    return status
+
+
+def _lines(shell: Interpreter, lines: list[str]) -> None:
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
-    return status
 
 
 def _without_hidden(name: str, variable: Variable) -> str:

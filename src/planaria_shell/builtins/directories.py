@@ -47,6 +47,8 @@ def _line(shell: Interpreter, text: str) -> None:
 
 @builtin("cd")
 def cd(shell: Interpreter, argv: list[str]) -> int:
+    if shell.restricted:
+        raise BuiltinUsageError("restricted", 1)
     options, words = options_of(argv, "LPe")
     physical = shell.physical
     for letter, _ in options:
@@ -70,10 +72,10 @@ def cd(shell: Interpreter, argv: list[str]) -> int:
             show = True
         elif not name.startswith(("/", "./", "../")) and name not in (".", ".."):
             for directory in (shell.variables.get("CDPATH") or "").split(":"):
-                candidate = os.path.join(directory, name) if directory else ""
-                if candidate and os.path.isdir(shell.path(candidate)):
+                candidate = os.path.join(directory, name)
+                if os.path.isdir(shell.path(candidate)):
                     name = candidate
-                    show = True
+                    show = bool(directory)
                     break
     if not name:
         if show:

@@ -9,6 +9,7 @@ from planaria_shell.builtins.registry import (
     BuiltinUsageError,
     OptionError,
     builtin,
+    ends_shell,
     no_more,
     operands_of,
     running,
@@ -21,7 +22,6 @@ from planaria_shell.state.builtin import BUILTINS, STREAMING
 from planaria_shell.state.control import Break, Continue, Exit, Return
 from planaria_shell.state.functions import Frame
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.syntax.nodes import Simple
 
 
 def _status(shell: Interpreter, argv: list[str], usual: int) -> int:
@@ -90,7 +90,8 @@ def return_(shell: Interpreter, argv: list[str]) -> int:
 
 def _count(shell: Interpreter, argv: list[str]) -> int:
     if not shell.loops:
-        shell.complain(f"{argv[0]}: only meaningful in a `for', `while', or `until' loop")
+        if not shell.posix:
+            shell.complain(f"{argv[0]}: only meaningful in a `for', `while', or `until' loop")
         return 0
     words = argv[2:] if argv[1:2] == ["--"] else argv[1:]
     if not words:
@@ -139,9 +140,7 @@ def eval_(shell: Interpreter, argv: list[str]) -> int:
 
 def _unreadable(shell: Interpreter, name: str) -> int:
     """A file that cannot be sourced ends the shell in POSIX mode, unless it is `command` that sources it."""
-    node = shell.node
-    words = node.words if isinstance(node, Simple) else []
-    if shell.posix and words and getattr(words[0], "source", "") == name:
+    if ends_shell(shell, name):
         raise Exit(1)
     return 1
 
@@ -169,6 +168,8 @@ def source(shell: Interpreter, argv: list[str]) -> int:
         shell.complain(f"{argv[0]}: filename argument required")
         return usage(shell, argv[0])
     name = words[0]
+    if shell.restricted and "/" in name:
+        raise BuiltinUsageError(f"{name}: restricted", 1)
     path = _script_path(shell, name)
     if name and os.path.isdir(shell.path(path)):
         shell.complain(f"{argv[0]}: {name}: is a directory")
@@ -194,6 +195,9 @@ def source(shell: Interpreter, argv: list[str]) -> int:
         raise ShellError(f"{name}: maximum source nesting level exceeded ({limit})")
     shell.frames.append(Frame("source", name, shell.line, words[1:]))
     shell.sourcing += 1
+    hidden = shell.traps.pop("DEBUG", None) if not shell.functrace else None
+    if hidden is not None:
+        shell.update_watching()
     try:
         return shell.run_text(text)
     except Return as jump:
@@ -202,6 +206,9 @@ def source(shell: Interpreter, argv: list[str]) -> int:
         shell.sourcing -= 1
         shell.frames.pop()
         shell.line = line
+        if hidden is not None and "DEBUG" not in shell.traps:
+            shell.traps["DEBUG"] = hidden
+            shell.update_watching()
         if len(words) > 1 and (shell.positional is given or shell.positional_sets == sets):
             # What `set` put in their place stays; what `shift` left of them does not.
             shell.positional = saved
@@ -242,9 +249,11 @@ def exec_(shell: Interpreter, argv: list[str]) -> int:
             raise OptionError(f"{option[:2]}: invalid option")
     if not words:
         return 0
+    if shell.restricted:
+        raise BuiltinUsageError("restricted", 1)
     failure = _unfit(shell, words[0])
     if failure:
-        if "execfail" in shell.shopts:
+        if "execfail" in shell.shopts or (shell.interactive and not shell.subshell_level):
             return failure
         raise Exit(failure)
     if clean:

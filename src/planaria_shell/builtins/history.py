@@ -72,6 +72,8 @@ def _file(shell: Interpreter, letter: str, words: list[str]) -> int:
     name = words[0] if words else shell.variables.get("HISTFILE") or ""
     if not name:
         return 0
+    if shell.restricted and "/" in name:
+        raise ShellError(f"{name}: restricted")
     path = shell.path(name)
     flush_all()
     try:
@@ -84,7 +86,8 @@ def _file(shell: Interpreter, letter: str, words: list[str]) -> int:
         new = shell.history if letter == "w" else shell.history[shell.history_saved :]
         with open(path, letter, encoding="utf-8", errors="surrogateescape") as file:
             file.writelines(f"{line}\n" for line in new)
-        shell.history_saved = len(shell.history)
+        if letter == "a":
+            shell.history_saved = len(shell.history)
     except OSError as error:
         raise ShellError(f"{name}: {error.strerror}") from None
     return 0
@@ -177,6 +180,8 @@ def _list(shell: Interpreter, entries: list[str], words: list[str], letters: set
         return 0
     base = shell.history_base
     first = _find(entries, base, words[0] if words else "", max(0, len(entries) - _RECENT))
+    if words and words[0].isdecimal() and int(words[0]) - base > len(entries):
+        first = 0
     last = _find(entries, base, words[1] if len(words) > 1 else "", len(entries) - 1)
     places = list(range(first, last + 1)) if first <= last else list(range(first, last - 1, -1))
     if "r" in letters:
@@ -202,4 +207,6 @@ def _again(shell: Interpreter, entries: list[str], words: list[str]) -> int:
     shell.error_output(text + "\n")
     if shell.history_enabled and shell.history:
         shell.history[-1] = text
+        # Its own line is what runs, and no question about the lines before it.
+        shell.history_replaced = True
     return shell.run_text(text)

@@ -110,7 +110,7 @@ def _read_variables(shell: Interpreter, argv: list[str]) -> int:
         if timeout == 0:
             ready = getattr(stream, "ready", None)
             return 0 if ready is None or ready() else 1
-    _check_names(shell, names)
+    _check_names(shell, names[:1])
     if prompt and stream.isatty():
         shell.error_output(prompt)
     deadline = time.monotonic() + timeout if timeout else None
@@ -134,6 +134,7 @@ def _read_variables(shell: Interpreter, argv: list[str]) -> int:
         return status
     if exact:
         shell.assign(names[0], text if raw else _unescaped(text))
+        _check_names(shell, names)
         for name in names[1:]:
             shell.assign(name, "")
         return status
@@ -301,6 +302,9 @@ def _assign_names(shell: Interpreter, names: list[str], text: str, raw: bool) ->
     variables = shell.variables
     table, setters = shell.table, variables.setters
     for place, name in enumerate(names):
+        if place:
+            # Names are looked at when they get their values.
+            _check_names(shell, [name])
         value = fields[place] if place < len(fields) else ""
         variable = table.get(name)
         if (

@@ -100,6 +100,12 @@ def wait(shell: Interpreter, argv: list[str]) -> int:
     status = 0
     for word in words:
         job = shell.find_job(word)
+        if job is None and word == str(shell.last_background):
+            # It writes for a `<(…)` that nobody reads any more.
+            job = shell.find_process(int(word))
+            if job in shell.orphans:
+                shell.orphans.remove(job)
+                shell.jobs.append(job)
         if job is None:
             if word.isdecimal() and int(word) in shell.remembered_statuses:
                 status = shell.remembered_statuses[int(word)]
@@ -221,6 +227,10 @@ def kill(shell: Interpreter, argv: list[str]) -> int:
         number = signal_number(words[1])
         name = words[1]
         words = words[2:]
+    elif words[0][:2] in ("-s", "-n"):
+        name = words[0][2:]
+        number = signal_number(name)
+        words = words[1:]
     elif words[0] == "--":
         words = words[1:]
         name = ""
@@ -274,6 +284,11 @@ def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
     return True
 
 
+#: What `kill -l` numbers though it is no signal, and signals that have no name.
+_CONDITIONS = {"DEBUG": 65, "ERR": 66, "RETURN": 67}
+_UNNAMED = (32, 33)
+
+
 def _list(shell: Interpreter, words: list[str]) -> int:
     if not words or words[0].startswith("-"):
         _list_signals(shell)
@@ -286,11 +301,13 @@ def _list(shell: Interpreter, words: list[str]) -> int:
             if number in SIGNALS:
                 shell.output(f"{SIGNALS[number]}\n".encode())
                 continue
-            if number == 0:
-                shell.output(b"EXIT\n")
+            if number in (0, *_UNNAMED):
+                shell.output(b"" if number else b"EXIT\n")
                 continue
         else:
-            found = signal_number(word)
+            found = _CONDITIONS.get(word.upper())
+            if found is None:
+                found = signal_number(word)
             if found is not None:
                 shell.output(f"{found}\n".encode())
                 continue

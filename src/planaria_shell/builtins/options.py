@@ -10,9 +10,9 @@ from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import LETTERS, SET_OPTIONS, SHOPT_OPTIONS
 from planaria_shell.state.signals import SIGNALS, signal_name
-from planaria_shell.state.variable import DYNAMIC, EXPORT, HOOKED
+from planaria_shell.state.variable import DYNAMIC, EXPORT, HOOKED, READONLY, Variable
 from planaria_shell.syntax.printing import function_source
-from planaria_shell.syntax.quoting import single_quoted
+from planaria_shell.syntax.quoting import plainly_quoted
 
 
 def _text(shell: Interpreter, lines: list[str]) -> None:
@@ -20,8 +20,22 @@ def _text(shell: Interpreter, lines: list[str]) -> None:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
 
 
+def confine(shell: Interpreter) -> None:
+    """Make it a restricted shell (Bash Reference Manual, section 6.10)."""
+    shell.restricted = True
+    shell.shopts.add("restricted_shell")
+    for name in ("PATH", "SHELL", "ENV", "BASH_ENV", "HISTFILE"):
+        shell.table.setdefault(name, Variable(None)).flags |= READONLY
+
+
 def turn(shell: Interpreter, name: str, on: bool) -> None:
     """Set one option of `set -o`."""
+    if name == "posix" and on != shell.posix:
+        # The two go together.
+        if on:
+            shell.variables.set("POSIXLY_CORRECT", "y")
+        else:
+            shell.variables.unset("POSIXLY_CORRECT")
     attribute = SET_OPTIONS.get(name)
     if attribute is None:
         raise BuiltinUsageError(f"{name}: invalid option name", 2)
@@ -51,11 +65,11 @@ def set_(shell: Interpreter, argv: list[str]) -> int:
 
 def _set(shell: Interpreter, argv: list[str]) -> int:
     if len(argv) == 1:
-        lines = [
-            assignment_line(name, variable)
-            for name, variable in sorted(shell.table.items())
-            if variable.is_set() and not variable.flags & DYNAMIC
-        ]
+        lines: list[str] = []
+        for name, variable in sorted(shell.table.items()):
+            shell.variables.prepare_to_list(name, variable)
+            if variable.is_set() or (variable.flags & DYNAMIC and variable.array is not None):
+                lines.append(assignment_line(name, variable))
         if not shell.posix:
             lines.extend(
                 function_source(name, shell.functions[name].node) for name in sorted(shell.functions)
@@ -81,9 +95,11 @@ def _set(shell: Interpreter, argv: list[str]) -> int:
             if letter == "o":
                 place += 1
                 if place >= len(argv):
-                    _list_options(shell, as_commands=not on)
+                    list_options(shell, as_commands=not on)
                     return 0
                 turn(shell, argv[place], on)
+            elif letter == "r" and on:
+                confine(shell)
             elif letter in LETTERS:
                 turn(shell, LETTERS[letter], on)
             else:
@@ -95,7 +111,7 @@ def _set(shell: Interpreter, argv: list[str]) -> int:
     return 0
 
 
-def _list_options(shell: Interpreter, *, as_commands: bool) -> None:
+def list_options(shell: Interpreter, *, as_commands: bool) -> None:
     lines: list[str] = []
     for name, attribute in SET_OPTIONS.items():
         on = bool(getattr(shell, attribute))
@@ -121,7 +137,8 @@ def shopt(shell: Interpreter, argv: list[str]) -> int:
         on = "s" in letters
         for name in names:
             if name not in known:
-                shell.complain(f"shopt: {name}: invalid shell option name")
+                kind = "" if "o" in letters else "shell "
+                shell.complain(f"shopt: {name}: invalid {kind}option name")
                 status = 1
             elif "o" in letters:
                 turn(shell, name, on)
@@ -134,7 +151,8 @@ def shopt(shell: Interpreter, argv: list[str]) -> int:
     lines: list[str] = []
     for name in names or known:
         if name not in known:
-            shell.complain(f"shopt: {name}: invalid shell option name")
+            kind = "" if "o" in letters else "shell "
+            shell.complain(f"shopt: {name}: invalid {kind}option name")
             status = 1
             continue
         on = is_on(name)
@@ -150,6 +168,11 @@ def shopt(shell: Interpreter, argv: list[str]) -> int:
     if "q" not in letters:
         _text(shell, lines)
     return status if names else 0
+
+
+def list_shell_options(shell: Interpreter, *, as_commands: bool) -> None:
+    """Write the options of `shopt` with their values."""
+    shopt(shell, ["shopt", "-p"] if as_commands else ["shopt"])
 
 
 @builtin("trap")
@@ -187,6 +210,7 @@ def trap(shell: Interpreter, argv: list[str]) -> int:
             shell.traps[name] = command
             if name == "ERR":
                 shell.err_trap_depth = shell.function_depth
+                shell.err_trap_nesting = len(shell.frames) + shell.substitution_level
     shell.update_watching()
     return status
 
@@ -209,13 +233,16 @@ def _print_traps(shell: Interpreter, names: list[str]) -> int:
     lines: list[str] = []
     for name in sorted(wanted, key=lambda one: order.get(one, 99)):
         if name in traps:
-            shown = name if name in ("EXIT", "DEBUG", "ERR", "RETURN") else f"SIG{name}"
-            lines.append(f"trap -- {single_quoted(traps[name])} {shown}")
+            shown = name if shell.posix or name in ("EXIT", "DEBUG", "ERR", "RETURN") else f"SIG{name}"
+            lines.append(f"trap -- {plainly_quoted(traps[name])} {shown}")
     _text(shell, lines)
     return status
 
 
 def _list_signals(shell: Interpreter) -> None:
+    if shell.posix:
+        _text(shell, [" ".join(SIGNALS[number] for number in sorted(SIGNALS))])
+        return
     lines: list[str] = []
     row: list[str] = []
     for number, name in sorted(SIGNALS.items()):
@@ -248,12 +275,16 @@ def umask(shell: Interpreter, argv: list[str]) -> int:
             text = f"umask {shell.umask:04o}" if "p" in letters else f"{shell.umask:04o}"
         _text(shell, [text])
         return 0
-    word = words[0]
+    _set_umask(shell, words[0])
+    return umask(shell, ["umask", "-S"]) if "S" in letters else 0
+
+
+def _set_umask(shell: Interpreter, word: str) -> None:
     if word[:1].isdecimal():
         if not re.fullmatch(r"[0-7]+", word) or int(word, 8) > 0o7777:
             raise BuiltinUsageError(f"{word}: octal number out of range", 1)
         shell.umask = int(word, 8) & 0o777
-        return 0
+        return
     allowed = ~shell.umask & 0o777
     position = 0
     while True:
@@ -278,4 +309,3 @@ def umask(shell: Interpreter, argv: list[str]) -> int:
             break
         position += 1
     shell.umask = ~allowed & 0o777
-    return 0

@@ -72,7 +72,7 @@ def getopts(shell: Interpreter, argv: list[str]) -> int:
     index_text = variables.get("OPTIND") or "1"
     index = int(index_text) if index_text.isdecimal() else 1
     offset = shell.getopts_offset
-    index = max(index, 1)
+    index = min(max(index, 1), len(arguments) + 1)
 
     def done() -> int:
         variables.set("OPTIND", str(index))

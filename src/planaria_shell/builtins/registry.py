@@ -6,13 +6,16 @@ from collections.abc import Callable
 
 from planaria_shell.builtins.synopses import SYNOPSES
 from planaria_shell.errors import AbandonError, ReadonlyError, ShellError
-from planaria_shell.state.builtin import BUILTINS, Builtin
+from planaria_shell.state.builtin import BUILTINS, SPECIAL, Builtin
+from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
+from planaria_shell.syntax.nodes import Simple
 
 __all__ = [
     "BuiltinUsageError",
     "OptionError",
     "builtin",
+    "ends_shell",
     "no_more",
     "operands_of",
     "options_of",
@@ -52,9 +55,14 @@ def running(*names: str) -> Callable[[Builtin], Builtin]:
     def register(function: Builtin) -> Builtin:
         def run(shell: Interpreter, argv: list[str]) -> int:
             try:
-                return function(shell, argv)
+                status = function(shell, argv)
             except BuiltinUsageError as error:
                 return _refused(shell, argv[0], error)
+            if not status:
+                shell.err_trap_nesting = min(
+                    shell.err_trap_nesting, len(shell.frames) + shell.substitution_level
+                )
+            return status
 
         for name in names:
             BUILTINS[name] = run
@@ -63,10 +71,21 @@ def running(*names: str) -> Callable[[Builtin], Builtin]:
     return register
 
 
+def ends_shell(shell: Interpreter, name: str) -> bool:
+    """Whether an error of this builtin ends the shell, as that of a special one does in POSIX mode, unless it
+    is `command` that calls it."""
+    if not shell.posix or shell.interactive or name not in SPECIAL:
+        return False
+    words = shell.node.words if isinstance(shell.node, Simple) else []
+    return bool(words) and getattr(words[0], "source", "") == name
+
+
 def _refused(shell: Interpreter, name: str, error: BuiltinUsageError) -> int:
     shell.complain(f"{name}: {error.message}")
     if isinstance(error, OptionError):
         usage(shell, name)
+    if error.status == 2 and ends_shell(shell, name):
+        raise Exit(2)
     return error.status
 
 

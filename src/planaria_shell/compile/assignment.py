@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.arrays import ArrayArgument, Element, store_array
+from planaria_shell.expand.braces import has_braces
 from planaria_shell.expand.subscripts import key_of
 from planaria_shell.expand.words import ArgumentsCode, TextCode, WordCompiler
+from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import (
     ASSOCIATIVE,
@@ -22,7 +24,7 @@ from planaria_shell.state.variable import (
     Variable,
 )
 from planaria_shell.state.variables import Variables
-from planaria_shell.syntax.nodes import Arithmetic, ArrayElement, Assignment, Word
+from planaria_shell.syntax.nodes import Arithmetic, ArrayElement, Assignment, Literal, Word
 from planaria_shell.syntax.quoting import single_quoted, value_quoted
 
 __all__ = ["AssignmentCompiler"]
@@ -112,7 +114,7 @@ class AssignmentCompiler:
     def _element(self, node: Assignment, value: TextCode) -> Callable[[Interpreter], None]:
         name, append = node.name, node.append
         assert node.subscript is not None
-        key = self.words.text(node.subscript)
+        key = self.words.text(node.subscript, tildes=False)
         index = self.words.values.index(node.subscript)
         source = node.subscript.source
 
@@ -192,6 +194,8 @@ class AssignmentCompiler:
             if sh.xtrace:
                 sh.trace_line(node.source)
             variable = sh.table.get(name)
+            if variable is not None and variable.flags & NAMEREF and "[" in (variable.value or ""):
+                raise ShellError(f"`{variable.value}': not a valid identifier")
             if (
                 one is not None
                 and variable is not None
@@ -230,6 +234,8 @@ class AssignmentCompiler:
             old = sh.table.get(name)
             if old is not None and old.flags & READONLY:
                 sh.report(ReadonlyError(name))
+                if sh.posix and not sh.interactive:
+                    raise Exit(1)
                 return
             if node.append and old is not None:
                 text = (old.scalar() or "") + text
@@ -266,6 +272,13 @@ class AssignmentCompiler:
     def _argument(self, node: Assignment) -> Callable[[Interpreter], list[str]]:
         sign = "+=" if node.append else "="
         name = node.name
+        if node.elements is not None and node.subscript is not None:
+            member = node.source.partition("=")[0].removesuffix("+")
+
+            def refuse(sh: Interpreter) -> list[str]:
+                raise ShellError(f"{member}: cannot assign list to array member", fatal=True)
+
+            return refuse
         if node.elements is not None:
             expand = self.elements(node.elements)
 
@@ -288,8 +301,13 @@ class AssignmentCompiler:
                 return [argument]
 
             return array
+        if node.subscript is None and node.value is not None:
+            word = Word([Literal(name + sign), *node.value.parts], node.source)
+            if has_braces(word):
+                # Brace expansion makes ordinary words of it.
+                return self.words.arguments([word])
         value = self.words.text(node.value, assignment=True)
         if node.subscript is not None:
-            subscript = self.words.text(node.subscript)
+            subscript = self.words.text(node.subscript, tildes=False)
             return lambda sh: [f"{name}[{subscript(sh)}]{sign}{value(sh)}"]
         return lambda sh: [f"{name}{sign}{value(sh)}"]

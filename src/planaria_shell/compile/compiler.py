@@ -18,6 +18,7 @@ from planaria_shell.compile.assignment import AssignmentCompiler
 from planaria_shell.compile.redirection import compile_redirects, redirected, redirected_stream
 from planaria_shell.expand.words import WordCompiler
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
+from planaria_shell.state.streams import CLOSED
 from planaria_shell.syntax.nodes import (
     Command,
     Function,
@@ -103,7 +104,7 @@ def ending(code: Code) -> StreamCode:
 
     def stream(sh: Interpreter) -> Generator[None, None, int]:
         status = code(sh)
-        if sh.fds[1].full or sh.background:
+        if sh.fds.get(1, CLOSED).full or sh.background:
             yield
         return status
 

@@ -11,6 +11,8 @@ from planaria_shell.syntax.nodes import (
     Coprocess,
     Function,
     Group,
+    Sequence,
+    Simple,
     Subshell,
 )
 from planaria_shell.syntax.printing import source_of
@@ -26,9 +28,15 @@ def stream_group(compiler: Compiler, node: Group, tested: bool) -> StreamCode:
     return compiler.stream(node.body, tested)
 
 
+def _becomes_command(body: Sequence) -> bool:
+    """Whether a subshell is nothing but one command, which takes its place."""
+    return len(body.items) == 1 and isinstance(body.items[0][0], Simple) and not body.items[0][1]
+
+
 def run_subshell(compiler: Compiler, node: Subshell, tested: bool) -> Code:
     body = compiler.run(node.body, tested)
     plain = not any(redirect.operator.startswith("<") for redirect in node.redirects)
+    becomes = _becomes_command(node.body)
 
     def run(sh: Interpreter) -> int:
         if sh.becomes_subshell:
@@ -36,7 +44,11 @@ def run_subshell(compiler: Compiler, node: Subshell, tested: bool) -> Code:
             return body(sh)
         child = sh.fork()
         child.plain_input = child.fds.get(0) if plain else None
+        child.tells_deaths = sh.tells_deaths and not becomes
         status = child.run_subshell(body)
+        if child.ended_by and sh.tells_deaths:
+            sh.line = node.line or sh.line
+            sh.tell_death(child.ended_by, node, [])
         sh.pipe_statuses = None
         if sh.traps:
             sh.children_ended()
@@ -55,6 +67,7 @@ def run_subshell(compiler: Compiler, node: Subshell, tested: bool) -> Code:
 def stream_subshell(compiler: Compiler, node: Subshell, tested: bool) -> StreamCode:
     body = compiler.stream(node.body, tested)
     plain = not any(redirect.operator.startswith("<") for redirect in node.redirects)
+    becomes = _becomes_command(node.body)
 
     def stream(sh: Interpreter) -> Generator[None, None, int]:
         if sh.becomes_subshell:
@@ -62,7 +75,11 @@ def stream_subshell(compiler: Compiler, node: Subshell, tested: bool) -> StreamC
             return (yield from body(sh))
         child = sh.fork()
         child.plain_input = child.fds.get(0) if plain else None
+        child.tells_deaths = sh.tells_deaths and not becomes
         status = yield from child.stream_subshell(body)
+        if child.ended_by and sh.tells_deaths:
+            sh.line = node.line or sh.line
+            sh.tell_death(child.ended_by, node, [])
         sh.pipe_statuses = None
         if sh.traps:
             sh.children_ended()

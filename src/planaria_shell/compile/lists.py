@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 
 from planaria_shell.compile import pipeline
 from planaria_shell.compile.branches import truth
@@ -12,6 +13,7 @@ from planaria_shell.syntax.nodes import (
     AndOr,
     ArithmeticCommand,
     Command,
+    Pipeline,
     Sequence,
 )
 from planaria_shell.syntax.printing import source_of
@@ -76,8 +78,11 @@ def stream_sequence(compiler: Compiler, node: Sequence, tested: bool) -> StreamC
 
 
 def _background(compiler: Compiler, command: Command) -> Code:
-    stream = compiler.stream(command)
-
+    # The status of a job is what the pipeline gave, also behind a `!`.
+    if isinstance(command, Pipeline) and command.negated:
+        stream = compiler.stream(replace(command, negated=False))
+    else:
+        stream = compiler.stream(command)
     text = source_of(command)
     line = getattr(command, "line", 0)
 

@@ -12,6 +12,7 @@ from planaria_shell.errors import ShellError
 from planaria_shell.expand.arithmetic import evaluate
 from planaria_shell.state.control import LoopJump
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
+from planaria_shell.state.streams import CLOSED
 from planaria_shell.state.variable import NAMEREF, SLOW_WRITE, Variable
 from planaria_shell.state.variables import is_reference
 from planaria_shell.syntax.nodes import ArithmeticFor, For, Select, While, Word
@@ -93,7 +94,7 @@ def stream_while(compiler: Compiler, node: While, tested: bool) -> StreamCode:
                     status = jump.status
                     if jump.ends_loop:
                         break
-                if sh.fds[1].full or sh.background:
+                if sh.fds.get(1, CLOSED).full or sh.background:
                     yield
         finally:
             sh.loops -= 1
@@ -189,7 +190,7 @@ def stream_for(compiler: Compiler, node: For, tested: bool) -> StreamCode:
                     status = jump.status
                     if jump.ends_loop:
                         break
-                if sh.fds[1].full or sh.background:
+                if sh.fds.get(1, CLOSED).full or sh.background:
                     yield
         finally:
             sh.loops -= 1
@@ -298,13 +299,22 @@ def stream_arithmetic_for(compiler: Compiler, node: ArithmeticFor, tested: bool)
                         return status
                 if step(sh) is None:
                     return 1
-                if sh.fds[1].full or sh.background:
+                if sh.fds.get(1, CLOSED).full or sh.background:
                     yield
             return 1 if holds is None else status
         finally:
             sh.loops -= 1
 
     return stream
+
+
+def _answer(shell: Interpreter) -> bytes:
+    """The line that answers a `select`."""
+    stream = shell.fds.get(0)
+    if stream is None:
+        shell.complain("read error: 0: Bad file descriptor")
+        return b""
+    return stream.readline()
 
 
 def run_select(compiler: Compiler, node: Select, tested: bool) -> Code:
@@ -330,7 +340,7 @@ def run_select(compiler: Compiler, node: Select, tested: bool) -> Code:
                     sh.error_output(_menu(items, int(length) if length.isdecimal() else 80))
                 prompt = sh.variables.get("PS3")
                 sh.error_output("#? " if prompt is None else sh.prompt(prompt))
-                line = sh.fds[0].readline()
+                line = _answer(sh)
                 if not line:
                     sh.output(b"\n")
                     return 1

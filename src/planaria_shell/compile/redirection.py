@@ -130,6 +130,13 @@ def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = Tru
         raise failure from None
 
 
+def _open_target(shell: Interpreter, name: str, mode: str, *, clobber: bool) -> Stream:
+    """Open the target of a redirection, unless a restricted shell may not write into it."""
+    if shell.restricted and mode != _READ:
+        raise ShellError(f"{name}: restricted: cannot redirect output")
+    return open_stream(shell, name, mode, clobber=clobber)
+
+
 def compile_redirect(redirect: Redirect, words: WordCompiler) -> RedirectCode:
     """The function that does one redirection."""
     operator = redirect.operator
@@ -231,7 +238,7 @@ def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: 
 
     def apply(sh: Interpreter, saved: Saved) -> None:
         name = target(sh)
-        _place(sh, saved, redirect, default, open_stream(sh, name, mode, clobber=force or not sh.noclobber))
+        _place(sh, saved, redirect, default, _open_target(sh, name, mode, clobber=force or not sh.noclobber))
 
     return apply
 
@@ -248,7 +255,7 @@ def _here(redirect: Redirect, text: TextCode, ending: str) -> RedirectCode:
 
 def _both(target: TextCode, mode: str) -> RedirectCode:
     def apply(sh: Interpreter, saved: Saved) -> None:
-        stream = open_stream(sh, target(sh), mode, clobber=not sh.noclobber)
+        stream = _open_target(sh, target(sh), mode, clobber=not sh.noclobber)
         _change(sh, saved, 1, stream)
         _change(sh, saved, 2, stream.retain())
 
@@ -277,7 +284,7 @@ def _duplicate(redirect: Redirect, target: TextCode, operator: str) -> RedirectC
         number_text = name[:-1] if moves else name
         if not number_text.isdecimal():
             if operator == ">&" and redirect.fd in (None, 1) and not redirect.variable:
-                stream = open_stream(sh, name, _WRITE, clobber=not sh.noclobber)
+                stream = _open_target(sh, name, _WRITE, clobber=not sh.noclobber)
                 _change(sh, saved, 1, stream)
                 _change(sh, saved, 2, stream.retain())
                 return

@@ -8,8 +8,12 @@ from collections.abc import Callable, Generator
 from planaria_shell.compile.compiler import Compiler
 from planaria_shell.compile.redirection import RedirectCode, Saved, compile_redirects, let_go, restore
 from planaria_shell.errors import ShellError
+from planaria_shell.expand.braces import has_braces
 from planaria_shell.expand.words import ArgumentsCode
+from planaria_shell.state.builtin import SPECIAL
+from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
+from planaria_shell.state.streams import CLOSED
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, Scope, Variable, is_name
 from planaria_shell.state.variables import Variables
 from planaria_shell.syntax.nodes import Assignment, Simple, Word
@@ -85,6 +89,8 @@ def _local_values(
     for word in node.words[1:]:
         if isinstance(word, Assignment):
             if word.elements is not None or word.subscript is not None or word.append:
+                return None
+            if word.value is not None and has_braces(word.value):
                 return None
             name, value = word.name, compiler.words.text(word.value, assignment=True)
         else:
@@ -378,7 +384,7 @@ def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode
         sh.pipe_statuses = None
         if failed:
             status = status or 1
-        if sh.fds[1].full or sh.background:
+        if sh.fds.get(1, CLOSED).full or sh.background:
             yield
             if sh.pending_signals:
                 sh.take_signals()
@@ -412,6 +418,8 @@ def _redirection_failed(sh: Interpreter, argv: list[str], error: ShellError) -> 
         sh.complain(error.message)
         return error.status if error.fatal else 1
     sh.report(error)
+    if sh.posix and not sh.interactive and argv and argv[0] in SPECIAL and argv[0] not in sh.functions:
+        raise Exit(1)
     return 1
 
 
@@ -419,7 +427,13 @@ def _leave(shell: Interpreter, saved: Saved, keep: bool, argv: list[str]) -> boo
     """Undo a command's redirections, or with `keep` make them last; whether writing failed at the end."""
     if not keep:
         name = argv[0] if argv else ""
-        return restore(shell, saved, name if name in shell.builtins and name not in shell.functions else "")
+        unwritten = restore(
+            shell, saved, name if name in shell.builtins and name not in shell.functions else ""
+        )
+        if shell.untold_death:
+            number, shell.untold_death = shell.untold_death, 0
+            shell.tell_death(number, shell.node, argv)
+        return unwritten
     failed = False
     for number, before in saved:
         if number == 0:

@@ -20,6 +20,8 @@ _WORD = re.compile(r"[^\s;&|()<>]+")
 
 def substitution(compiler: Compiler, part: Substitution) -> Callable[[Interpreter], str]:
     """The function that runs `$(…)` and returns what it wrote."""
+    if part.malformed:
+        return _as_far_as_well_formed(part)
     plain = _as_read(compiler, part)
     if not part.source:
         return plain
@@ -30,6 +32,13 @@ def substitution(compiler: Compiler, part: Substitution) -> Callable[[Interprete
         return plain(sh)
 
     return substitute
+
+
+def _as_far_as_well_formed(part: Substitution) -> Callable[[Interpreter], str]:
+    def run(sh: Interpreter) -> int:
+        return sh.run_text(part.source, line=part.line, where="command substitution: ")
+
+    return lambda sh: _decoded(sh, sh.capture(run))
 
 
 def _names_alias(sh: Interpreter, source: str) -> bool:

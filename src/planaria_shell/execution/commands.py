@@ -18,9 +18,10 @@ from planaria_shell.state.functions import Frame, FunctionBody
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.pipes import NothingYetError, PipeInput, PipeOutput
 from planaria_shell.state.resources import FROM_THE_START
-from planaria_shell.state.signals import SIGNALS, XFSZ
+from planaria_shell.state.signals import XFSZ
 from planaria_shell.state.streams import DescriptorOutput, Stream, flush_all, pause
-from planaria_shell.state.variable import Scope
+from planaria_shell.state.variable import Scope, is_name
+from planaria_shell.syntax.nodes import Simple
 from planaria_shell.translation.region import FunctionRegion
 
 __all__ = [
@@ -36,10 +37,6 @@ __all__ = [
     "unbind_temporary",
     "wait_for_input",
 ]
-
-
-#: What is said of a command that a signal has ended.
-_DEATHS = {9: "Killed", 24: "CPU time limit exceeded", XFSZ: "File size limit exceeded"}
 
 
 #: Commands that run others, which cannot begin again.
@@ -98,7 +95,7 @@ def stream_execute(shell: Interpreter, argv: list[str], tested: bool = False) ->
         if rest[0] in shell.builtins:
             return shell.builtins[rest[0]](shell, rest)
         return (yield from shell.stream_external(rest))
-    if name == "eval":
+    if name == "eval" and argv[1:2] and argv[1][:1] != "-":
         return (yield from shell.stream_text(" ".join(argv[1:])))
     streaming = STREAMING.get(name)
     if streaming is not None:
@@ -185,8 +182,8 @@ def _enter(shell: Interpreter, function: FunctionBody, argv: list[str], tested: 
     return saved
 
 
-def _leave(shell: Interpreter, saved: tuple[object, ...], tested: bool) -> None:
-    if "RETURN" in shell.traps and "DEBUG" not in shell.running_traps:
+def _leave(shell: Interpreter, saved: tuple[object, ...], tested: bool, *, returns: bool) -> None:
+    if returns and "RETURN" in shell.traps and "DEBUG" not in shell.running_traps:
         shell.run_trap("RETURN")
     positional, loops, debug, on_return, _err_depth = saved
     if on_return is not None and "RETURN" not in shell.traps:
@@ -212,9 +209,15 @@ def call_function(shell: Interpreter, function: FunctionBody, argv: list[str], t
         if status is not None:
             return status
     saved = _enter(shell, function, argv, tested)
+    returns = False
     try:
-        return function.run(shell)
+        status = function.run(shell)
+        returns = True
+        if not status and shell.err_trap_nesting:
+            shell.err_trap_nesting = min(shell.err_trap_nesting, len(shell.frames) - 1)
+        return status
     except Return as jump:
+        returns = True
         return jump.status
     except Exit as jump:
         shell.exit_within(jump)
@@ -227,7 +230,7 @@ def call_function(shell: Interpreter, function: FunctionBody, argv: list[str], t
             f"{argv[0]}: maximum function nesting level exceeded", fatal=True, status=1
         ) from None
     finally:
-        _leave(shell, saved, tested)
+        _leave(shell, saved, tested, returns=returns)
 
 
 def _call_translated(shell: Interpreter, function: FunctionBody, argv: list[str], tested: bool) -> int | None:
@@ -248,9 +251,13 @@ def stream_function(
 ) -> Generator[None, None, int]:
     """The same, yielding when the output is full."""
     saved = _enter(shell, function, argv, tested)
+    returns = False
     try:
-        return (yield from function.stream(shell))
+        status = yield from function.stream(shell)
+        returns = True
+        return status
     except Return as jump:
+        returns = True
         return jump.status
     except Exit as jump:
         shell.exit_within(jump)
@@ -259,12 +266,17 @@ def stream_function(
         shell.tell(error)
         raise
     finally:
-        _leave(shell, saved, tested)
+        _leave(shell, saved, tested, returns=returns)
 
 
 def define_function(shell: Interpreter, body: FunctionBody) -> int:
     """`name () …`"""
     existing = shell.functions.get(body.name)
+    if shell.posix:
+        wrong = "is a special builtin" if body.name in SPECIAL else "not a valid identifier"
+        if body.name in SPECIAL or not is_name(body.name):
+            shell.complain(f"`{body.name}': {wrong}")
+            raise Exit(2, discards=shell.interactive)
     if body.name in shell.readonly_functions:
         shell.complain(f"{body.name}: readonly function")
         return 1
@@ -302,6 +314,9 @@ def stream_external(
     """The same, yielding when the output is full or, unless it is `alone`, others have to run."""
     flush_all()
     name = argv[0]
+    if shell.restricted and "/" in name:
+        shell.complain(f"{name}: restricted: cannot specify `/' in command names")
+        return 1
     found = shell.find_command(name) if name else None
     if found is None:
         if shell.traps:
@@ -339,6 +354,8 @@ def stream_external(
         output = shell.fds.get(1)
         if isinstance(output, DescriptorOutput) and output.owned:
             output.flush()
+        if process.ended_by:
+            _ended_by_signal(shell, process.ended_by, argv)
         return result & 0xFF
     except BrokenPipeError as error:
         if shell.traps.get("PIPE") != "":
@@ -371,6 +388,16 @@ def stream_external(
             shell.children_ended()
 
 
+def _ended_by_signal(shell: Interpreter, number: int, argv: list[str]) -> None:
+    """A command has been ended by a signal, and with it a subshell that has become this command."""
+    if not shell.tells_deaths:
+        shell.ended_by = number
+    elif isinstance(shell.node, Simple) and shell.node.redirects:
+        shell.untold_death = number
+    else:
+        shell.tell_death(number, shell.node, argv)
+
+
 def _timed(
     shell: Interpreter, function: CommandFunction, process: RunningCommand
 ) -> Generator[None, None, int]:
@@ -398,9 +425,8 @@ def _timed(
 
 
 def _died(shell: Interpreter, number: int, argv: list[str]) -> int:
-    """A signal has ended a command: report it as a non-interactive shell does."""
-    what = _DEATHS.get(number, SIGNALS[number])
-    shell.complain(f"{shell.new_process_id():5} {what:<24}{' '.join(argv)}")
+    """A signal that a limit sends has ended a command."""
+    shell.tell_death(number, None, argv)
     return 128 + number
 
 

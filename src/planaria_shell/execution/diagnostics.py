@@ -16,11 +16,11 @@ from planaria_shell.errors import (
 )
 from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.signals import XFSZ
+from planaria_shell.state.signals import INT, PIPE, SIGNALS, TERM, XFSZ, signal_text
 from planaria_shell.state.special_variables import HOST
 from planaria_shell.state.streams import flush_all
 from planaria_shell.syntax.nodes import Case, Command, For, Select
-from planaria_shell.syntax.printing import heading_of
+from planaria_shell.syntax.printing import heading_of, source_of
 from planaria_shell.syntax.quoting import trace_quoted
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "report_syntax_error",
     "report_times",
     "tell",
+    "tell_death",
     "trace",
     "trace_assignment",
     "trace_line",
@@ -83,6 +84,18 @@ def write_failed(shell: Interpreter, error: OSError, name: str = "") -> int:
     if too_large:
         shell.raise_signal(XFSZ)
     return 1
+
+
+def tell_death(shell: Interpreter, number: int, node: Command | str | None, argv: list[str]) -> None:
+    """Say that a signal has ended a command of the foreground."""
+    if number in (INT, PIPE):
+        return
+    name = signal_text(number)
+    if number == TERM or shell.interactive or SIGNALS[number] in shell.traps:
+        shell.error_output(f"{name}\n")
+    else:
+        text = " ".join(argv) if node is None else node if isinstance(node, str) else source_of(node)
+        shell.complain(f"{shell.new_process_id():5} {name:<24}{text}")
 
 
 def prefix(shell: Interpreter) -> str:
@@ -244,7 +257,8 @@ def _trimmed(directory: str, kept: int) -> str:
     """The directory with only so many of its last names, and dots for those before them."""
     root = "~" if directory.startswith("~") else ""
     names = directory.removeprefix(root).split("/")[1:]
-    if len(names) <= kept:
+    left_out = ("" if root else "/") + "/".join(names[:-kept])
+    if len(names) <= kept or len(left_out) <= len("..."):
         return directory
     return f"{root + '/' if root else ''}.../{'/'.join(names[-kept:])}"
 
@@ -273,12 +287,12 @@ def prompt(shell: Interpreter, text: str) -> str:
         octal, form, char = match.groups()
         if octal is not None:
             code = int(octal, 8) & 0xFF
-            return chr(code) if code < 0x80 else chr(0xDC00 + code)
+            return "" if not code else chr(code) if code < 0x80 else chr(0xDC00 + code)
         if form is not None:
             return time.strftime(form or "%X", now)
         return fixed.get(char, "\\" + char)
 
-    text = re.sub(r"\\(?:([0-7]{3})|D\{([^}]*)\}|(.))", replace, text, flags=re.DOTALL)
+    text = re.sub(r"\\(?:([0-7]{1,3})|D\{([^}]*)\}|(.))", replace, text, flags=re.DOTALL)
     if ("$" in text or "`" in text) and "promptvars" in shell.shopts:
         text = shell.expand_text(text)
     return text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from planaria_shell.compile.program import Program, TypedProgram
+from planaria_shell.compile.program import Program, TypedProgram, Unit
 from planaria_shell.errors import AbandonError, ArithmeticSyntaxError, ShellError, ShellSyntaxError
 from planaria_shell.state.control import BROKEN_PIPE, Exit, LimitReachedError, LoopJump, Return
 from planaria_shell.state.int_limits import DigitsOfTheShell
@@ -100,7 +100,7 @@ def _run_program(shell: Interpreter, program: Program, where: str) -> None:
             if unit is None:
                 return
             if shell.verbose:
-                shell.error_output(unit.text if unit.text.endswith("\n") else unit.text + "\n")
+                _show(shell, unit)
             if shell.noexec:
                 continue
             if shell.history_enabled:
@@ -108,6 +108,7 @@ def _run_program(shell: Interpreter, program: Program, where: str) -> None:
             shell.status = unit.run(shell)
         except ShellSyntaxError as error:
             shell.report_syntax_error(error, where)
+            _end_for_substitution(shell, error, 2)
             if not error.ends_input:
                 shell.status = 1 if error.discards_line else 2
             if not error.discards_line:
@@ -135,6 +136,21 @@ def _run_program(shell: Interpreter, program: Program, where: str) -> None:
             _discard(shell)
             shell.complain("cannot allocate memory")
             raise Exit(1) from None
+
+
+def _show(shell: Interpreter, unit: Unit) -> None:
+    """With `set -v` lines are shown as they are read."""
+    shell.error_output(unit.text if unit.text.endswith("\n") else unit.text + "\n")
+
+
+def _end_for_substitution(shell: Interpreter, error: ShellSyntaxError, status: int) -> None:
+    """End a shell for what is wrong within `$(…)`; `status` is that of a script or standard input."""
+    if error.in_substitution and not shell.interactive:
+        if shell.subshell_level:
+            status = 1
+        elif not (shell.script or shell.reads_input):
+            status = 127
+        raise Exit(status)
 
 
 def _fail(shell: Interpreter, error: ShellError) -> None:
@@ -205,6 +221,8 @@ def stream_line(
                 unit = next(units, None)
                 if unit is None:
                     break
+                if shell.verbose:
+                    _show(shell, unit)
                 if shell.noexec:
                     continue
                 if shell.history_enabled:
@@ -215,6 +233,7 @@ def stream_line(
                     shell.status = unit.run(shell)
             except ShellSyntaxError as error:
                 shell.report_syntax_error(error, where)
+                _end_for_substitution(shell, error, 2)
                 if not error.discards_line:
                     status = shell.status if error.ends_input else 2
                     raise Exit(status, discards=shell.interactive) from None
@@ -229,6 +248,7 @@ def stream_line(
                 shell.status = jump.status
     except Exit as jump:
         shell.status = jump.status
+        shell.ended_by = jump.signal
         shell.exited = not jump.discards
     return shell.status
 
@@ -262,6 +282,8 @@ def _run_lines(shell: Interpreter, program: Program, where: str) -> int:
         try:
             for unit in units:
                 loops, suppressed = shell.loops, shell.suppressed
+                if shell.verbose:
+                    _show(shell, unit)
                 try:
                     status = shell.status = unit.run(shell)
                 except ShellError as error:
@@ -275,6 +297,9 @@ def _run_lines(shell: Interpreter, program: Program, where: str) -> int:
             return status
         except ShellSyntaxError as error:
             shell.report_syntax_error(error, where)
+            _end_for_substitution(shell, error, 1)
+            if shell.posix and not shell.interactive and not shell.running_traps:
+                raise Exit(2) from None
             if not error.discards_line:
                 return 2
             status = shell.status = 1
@@ -291,6 +316,7 @@ def stream_text(shell: Interpreter, text: str, *, line: int = 1) -> Generator[No
             return status
         except ShellSyntaxError as error:
             shell.report_syntax_error(error)
+            _end_for_substitution(shell, error, 1)
             if not error.discards_line:
                 return 2
             status = shell.status = 1

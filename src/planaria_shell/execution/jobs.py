@@ -21,7 +21,7 @@ from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
 from planaria_shell.state.signals import SIGNALS
 from planaria_shell.state.streams import DescriptorInput, DescriptorOutput, NullStream, flush_all, pause
 from planaria_shell.state.variable import INDEXED, Variable
-from planaria_shell.syntax.nodes import Command
+from planaria_shell.syntax.nodes import Command, Simple
 
 __all__ = [
     "StreamCode",
@@ -79,6 +79,7 @@ def start_job(shell: Interpreter, code: StreamCode, text: str, node: Command | N
     child = shell.fork()
     child.background = True
     child.alarm = [0.0]
+    child.tells_deaths = not isinstance(node, Simple)
     if node is not None:
         begin(child, node)
     if not shell.monitor and shell.fds.get(0) is shell.plain_input:
@@ -307,7 +308,15 @@ def process_substitution(shell: Interpreter, direction: str, code: StreamCode) -
     if direction == "<":
         output = PipeOutput(pipe)
         child.put_stream(1, output)
-        Producer(shell, output, running())
+        producer = Producer(shell, output, running())
+
+        def go_on() -> None:
+            """It need not be read to run to its end."""
+            if producer.status is None:
+                child.background = True
+                shell.orphans.append(Job(0, child.own_process_id, "", child, producer.generator))
+
+        pipe.abandoned = go_on
         shell.fds[number] = PipeInput(pipe, output)
     else:
         child.put_stream(0, PipeInput(pipe))

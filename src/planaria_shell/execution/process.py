@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator
 from planaria_shell.compile.redirection import open_stream
 from planaria_shell.errors import ShellError
 from planaria_shell.state.command import Input, Output
-from planaria_shell.state.deadline import Expired, expires, until
+from planaria_shell.state.deadline import expires, until
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.pipes import PipeOutput
 from planaria_shell.state.process_files import descriptor_in, file_of, is_descriptors, make_directory
@@ -21,8 +21,6 @@ from planaria_shell.state.streams import AdaptedStream, Stream, TextInput, descr
 __all__ = ["RunningCommand"]
 
 
-#: The status of a command whose time was over.
-_EXPIRED = 124
 #: Commands that work on a file as such: to them a named pipe is a name, not something to read.
 _ABOUT_FILES = frozenset(
     [
@@ -49,13 +47,14 @@ _ABOUT_FILES = frozenset(
 class RunningCommand:
     """One running command of the shell."""
 
-    __slots__ = ("_env", "_opened", "_shown", "argv", "cwd", "shell", "stderr", "stdin", "stdout")
+    __slots__ = ("_env", "_opened", "_shown", "argv", "cwd", "ended_by", "shell", "stderr", "stdin", "stdout")
 
     def __init__(self, shell: Interpreter, argv: list[str], env: dict[str, str] | None = None) -> None:
         self.shell = shell
         self.argv = argv
         self._env = env
         self._opened: list[Stream] = []
+        self.ended_by = 0
         #: What stands for the directory of the shell's descriptors, once the command has looked at it.
         self._shown: str | None = None
         self.cwd = shell.cwd
@@ -155,6 +154,7 @@ class RunningCommand:
             child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
         words = _searched(child, argv)
         child.must_be_executable(words[0])
+        child.tells_deaths = False
         return child.run_subshell(lambda sh: sh.external(words))
 
     def pause(self, seconds: float) -> Generator[None, None, None]:
@@ -186,18 +186,15 @@ class RunningCommand:
 
     @property
     def run_until(self) -> Callable[[float, list[str]], int] | None:
-        """Runs another command to its end or to a deadline (of `time.monotonic()`), which is status 124.
+        """Runs another command to its end, or to a deadline (of `time.monotonic()`), which raises `Expired`.
 
         None where others have to run in between: there a command ends where it yields.
         """
         return None if self.shell.takes_turns() else self._run_until
 
     def _run_until(self, deadline: float, argv: list[str]) -> int:
-        try:
-            with until(deadline):
-                return self.run(argv)
-        except Expired:
-            return _EXPIRED
+        with until(deadline):
+            return self.run(argv)
 
     def detach(self, argv: list[str]) -> None:
         """Start another command that nothing waits for. Raises OSError as `run` does."""
@@ -223,7 +220,13 @@ class RunningCommand:
             child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
         words = _searched(child, argv)
         child.must_be_executable(words[0])
-        return child.stream_subshell(lambda sh: sh.stream_external(words))
+        child.tells_deaths = False
+        return self._in_place(child, child.stream_subshell(lambda sh: sh.stream_external(words)))
+
+    def _in_place(self, child: Interpreter, steps: Generator[None, None, int]) -> Generator[None, None, int]:
+        status = yield from steps
+        self.ended_by = child.ended_by
+        return status
 
 
 def _searched(shell: Interpreter, argv: list[str]) -> list[str]:

@@ -60,7 +60,10 @@ def stream_subshell(shell: Interpreter, code: StreamCode) -> Generator[None, Non
 
 def _ended_by(shell: Interpreter, error: BaseException) -> int:
     """The status of a subshell that an exception ended; what must go further is raised again."""
-    if isinstance(error, Exit | Return):
+    if isinstance(error, Exit):
+        shell.ended_by = error.signal
+        return error.status
+    if isinstance(error, Return):
         return error.status
     if isinstance(error, LoopJump):
         return 0
@@ -154,6 +157,7 @@ def capture(shell: Interpreter, code: Code) -> bytes:
     child = shell.fork()
     child.substitution_level += 1
     child.shown_jobs = shell.jobs or shell.shown_jobs
+    child.tells_deaths = False
     # Unlike in `( )`, a jump out of the loop around ends it.
     child.loops = shell.loops
     collected = _collector(shell)

@@ -26,7 +26,7 @@ def run_trap(shell: Interpreter, name: str) -> int:
     trapped, shell.trapped = shell.trapped, shell.trapped or node
     shell.running_traps.add(name)
     try:
-        return shell.run_text(command, line=line if name in ("DEBUG", "ERR", "RETURN") else 1)
+        return shell.run_text(command, line=line if name in ("DEBUG", "ERR", "RETURN") else 1, where="trap: ")
     except Return as jump:
         if name in ("DEBUG", "ERR", "EXIT"):
             return jump.status
@@ -59,7 +59,11 @@ def failed(shell: Interpreter, status: int) -> int:
     if not shell.watching or shell.suppressed:
         return status
     shell.status = status
-    if "ERR" in shell.traps and (
+    nesting = len(shell.frames) + shell.substitution_level
+    if shell.err_trap_nesting > nesting:
+        # It was set within what has failed here, and has run there.
+        shell.err_trap_nesting = nesting
+    elif "ERR" in shell.traps and (
         shell.errtrace or not shell.function_depth or shell.err_trap_depth == shell.function_depth
     ):
         shell.run_trap("ERR")
@@ -81,7 +85,7 @@ def raise_signal(shell: Interpreter, number: int) -> None:
         return
     if shell.interactive and name == "INT":
         raise Exit(128 + number, discards=True)
-    raise Exit(128 + number)
+    raise Exit(128 + number, signal=number)
 
 
 def children_ended(shell: Interpreter, count: int = 1) -> None:

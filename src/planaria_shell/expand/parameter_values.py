@@ -372,7 +372,7 @@ class ParameterValues:
                     return []
             else:
                 variable = sh.variables.find(name)
-                if variable is None:
+                if variable is None or (variable.array is not None and not variable.array):
                     return []
                 items = variable.values()
                 if not variable.flags & (INDEXED | ASSOCIATIVE):
@@ -412,8 +412,14 @@ class ParameterValues:
             if value.many:
 
                 def letters(sh: Interpreter) -> list[str]:
+                    if name in ("@", "*"):
+                        return [""] * len(sh.positional)
                     variable = variable_of(sh)
-                    count = max(1, len(value.values(sh)))
+                    count = len(value.values(sh))
+                    if variable is None or variable.array is None:
+                        count = max(1, count)
+                    elif not count:
+                        return [""]
                     return [parameter_operators.attributes(variable)] * count if variable else []
 
                 result.values = letters
@@ -446,7 +452,7 @@ class ParameterValues:
                 if not value.many:
                     first = value.maybe(sh)
                     if first is None:
-                        return None
+                        return f"declare -{parameter_operators.attributes(variable)} {name}"
                     return (
                         f"declare -{parameter_operators.attributes(variable)} {name}={single_quoted(first)}"
                     )

@@ -87,6 +87,7 @@ def _bracket(pattern: str, start: int, ignore_slash: bool) -> tuple[str, int]:
     if negated:
         position += 1
     items: list[str] = []
+    exact: list[str] = []
     first = True
     while True:
         char = pattern[position : position + 1]
@@ -102,7 +103,10 @@ def _bracket(pattern: str, start: int, ignore_slash: bool) -> tuple[str, int]:
             if end >= 0:
                 name = pattern[position + 2 : end]
                 if kind == ":":
-                    if name not in _CLASSES:
+                    if name in ("upper", "lower"):
+                        # They keep their meaning where case does not matter otherwise.
+                        exact.append(_CLASSES[name])
+                    elif name not in _CLASSES:
                         items.append("")
                     else:
                         items.append(_CLASSES[name])
@@ -138,6 +142,12 @@ def _bracket(pattern: str, start: int, ignore_slash: bool) -> tuple[str, int]:
         else:
             items.append(re.escape(low))
     body = "".join(items)
+    if exact:
+        letters = f"(?-i:[{''.join(exact)}])"
+        if not negated:
+            return f"(?:{letters}|[{body}])" if body else letters, position + 1
+        rest = f"[^{body}{'/' if ignore_slash else ''}]" if body or ignore_slash else "."
+        return f"(?!{letters}){rest}", position + 1
     if not body:
         return ("(?!)" if not negated else "."), position + 1
     slash = "/" if ignore_slash and negated else ""

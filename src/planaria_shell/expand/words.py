@@ -82,14 +82,14 @@ class WordCompiler:
 
     # -- whole words -------------------------------------------------------------------------------
 
-    def text(self, word: Word | None, *, assignment: bool = False) -> TextCode:
+    def text(self, word: Word | None, *, assignment: bool = False, tildes: bool = True) -> TextCode:
         """The word as one text: no splitting, no globbing."""
         if word is None:
             return constant_text("")
-        use = "value" if assignment else "text"
+        use = "untilded" if not tildes else "value" if assignment else "text"
         code: TextCode | None = word.codes.get(use) if word.codes is not None else None
         if code is None:
-            parts = with_tildes(word.parts, assignment=assignment)
+            parts = with_tildes(word.parts, assignment=assignment) if tildes else word.parts
             code = _kept(word, use, joined([self.part_text(part, quoted=False) for part in parts]))
         return code
 

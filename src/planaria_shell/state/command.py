@@ -153,6 +153,8 @@ class Process(Protocol):
     stdin: Input
     stdout: Output
     stderr: Output
+    #: The signal that has ended it, if one has: 128 more is its status.
+    ended_by: int
 
     def path(self, name: str) -> str:
         """`name` made absolute with the working directory (`-` is not special here)."""

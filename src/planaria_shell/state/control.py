@@ -58,9 +58,11 @@ class Return(_Control):
 class Exit(_Control):
     """`exit`, or an error that ends the shell."""
 
-    def __init__(self, status: int, *, asked: bool = False, discards: bool = False) -> None:
+    def __init__(self, status: int, *, asked: bool = False, discards: bool = False, signal: int = 0) -> None:
         super().__init__(status)
         self.status = status
+        #: The signal that ends it, if one does.
+        self.signal = signal
         #: Whether an interactive shell discards only its last command.
         self.discards = discards
         #: By the builtin `exit` (or `logout`), at which an interactive shell ends, too.

@@ -25,6 +25,9 @@ _AGAIN: Final = 0.5
 class Expired(BaseException):
     """The time is over. Not an Exception: commands that report those must not catch it."""
 
+    #: The signals that what was running ignores.
+    ignored: frozenset[str] = frozenset()
+
 
 class _Watch:
     """Counts what happens, and looks at the clock."""

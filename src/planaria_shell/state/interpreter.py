@@ -271,6 +271,10 @@ class Interpreter(State, ABC):
         """Write `bash: line N: message`."""
 
     @abstractmethod
+    def tell_death(self, number: int, node: Command | str | None, argv: list[str]) -> None:
+        """Say that a signal has ended a command of the foreground."""
+
+    @abstractmethod
     def tell(self, error: ShellError) -> None:
         """Write an error's message, unless it has been written."""
 

@@ -20,6 +20,7 @@ class JobShell(Protocol):
     """What a job needs of the subshell that runs it."""
 
     alarm: list[float]
+    ended_by: int
     blocked: list[bool]
     is_detached: bool
     pending_signals: list[int]
@@ -76,6 +77,7 @@ class Job:
             next(self.generator)
         except StopIteration as stop:
             self.status = stop.value
+            self.signal = self.shell.ended_by
             return False
         except BaseException as error:
             # A limit, or an interrupt: it ends the script, and this job with it.

@@ -19,7 +19,17 @@ __all__ = ["NothingYetError", "Pipe", "PipeInput", "PipeOutput", "PipeUpdate"]
 class Pipe:
     """Bytes on their way from a writer to a reader; make the two ends with `PipeInput` and `PipeOutput`."""
 
-    __slots__ = ("alarm", "deadline", "pieces", "pull", "reader_closed", "size", "wanted", "writer_closed")
+    __slots__ = (
+        "abandoned",
+        "alarm",
+        "deadline",
+        "pieces",
+        "pull",
+        "reader_closed",
+        "size",
+        "wanted",
+        "writer_closed",
+    )
 
     def __init__(self) -> None:
         #: What the reader wants before it stops, where that is known: a delimiter (None for bytes), how many.
@@ -33,6 +43,8 @@ class Pipe:
         #: When the reader gives up, and when a writer that sleeps wants to go on (of `time.monotonic()`).
         self.deadline: float | None = None
         self.alarm = [0.0]
+        #: What is done when the reader has gone.
+        self.abandoned: Callable[[], None] | None = None
 
     @property
     def sleeping(self) -> float:
@@ -122,6 +134,8 @@ class PipeInput(BufferedInput):
     def close(self) -> None:
         self.pipe.reader_closed = True
         self.pipe.pieces.clear()
+        if self.pipe.abandoned is not None:
+            self.pipe.abandoned()
 
 
 class PipeUpdate(PipeInput):

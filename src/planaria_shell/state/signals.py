@@ -6,8 +6,11 @@ __all__ = [
     "CHLD",
     "CONT",
     "IGNORED",
+    "INT",
+    "PIPE",
     "SIGNALS",
     "STOPPING",
+    "TERM",
     "XFSZ",
     "signal_name",
     "signal_number",
@@ -25,6 +28,7 @@ SIGNALS: dict[int, str] = {
 _NUMBERS = {name: number for number, name in SIGNALS.items()}
 _NUMBERS["CLD"] = 17
 _NUMBERS["POLL"] = 29
+INT, PIPE, TERM = 2, 13, 15
 #: A child has ended.
 CHLD = 17
 #: What goes on that was stopped.

@@ -29,6 +29,7 @@ __all__ = ["HOST", "Random", "define", "set_locale"]
 #: The name of the machine: of this sandbox.
 HOST: Final = "planaria"
 VERSION = "5.2.15(1)-release"
+_LOADABLES = "/usr/local/lib/bash:/usr/lib/bash:/opt/local/lib/bash:/usr/pkg/lib/bash:/opt/pkg/lib/bash:."
 _VERSION_INFO = ("5", "2", "15", "1", "release", "x86_64-pc-linux-gnu")
 
 
@@ -47,7 +48,7 @@ def _set_random(shell: Interpreter, value: str | None) -> None:
 
 def _functions(shell: Interpreter) -> dict[int, str]:
     names = [frame.name for frame in reversed(shell.frames)]
-    if not shell.frames:
+    if not shell.function_depth:
         return {}
     if shell.script:
         names.append("main")
@@ -87,6 +88,12 @@ def _statuses(shell: Interpreter) -> dict[int, str]:
     return {place: str(status) for place, status in enumerate(statuses)}
 
 
+def _history_number(shell: Interpreter) -> str:
+    if not shell.history_enabled and not shell.history:
+        return "0"
+    return str(len(shell.history) + shell.history_base - shell.history_enabled)
+
+
 def _set_ifs(shell: Interpreter, value: str | None) -> None:
     shell.ifs = " \t\n" if value is None else value
 
@@ -114,6 +121,10 @@ def _set_trace(shell: Interpreter, value: str | None) -> None:
 def _set_path(shell: Interpreter, value: str | None) -> None:
     shell.hashed.clear()
     shell.hash_hits.clear()
+
+
+def _set_posix(shell: Interpreter, value: str | None) -> None:
+    shell.posix = value is not None
 
 
 def _set_optind(shell: Interpreter, value: str | None) -> None:
@@ -164,7 +175,7 @@ _GETTERS: dict[str, Callable[[Interpreter], str]] = {
     "_": lambda shell: shell.last_argument,
     "COLUMNS_": lambda shell: "80",
     "BASH_ARGV0": lambda shell: shell.name,
-    "HISTCMD": lambda shell: str(len(shell.history) + shell.history_base - shell.history_enabled),
+    "HISTCMD": _history_number,
 }
 _ARRAYS: dict[str, Callable[[Interpreter], dict[int, str] | dict[str, str]]] = {
     "FUNCNAME": _functions,
@@ -188,12 +199,26 @@ _SETTERS: dict[str, Callable[[Interpreter, str | None], None]] = {
     "GLOBIGNORE": _set_ignored_names,
     "PATH": _set_path,
     "OPTIND": _set_optind,
+    "POSIXLY_CORRECT": _set_posix,
     "BASH_ARGV0": _set_name,
     "HISTSIZE": lambda shell, value: shorten_history(shell, value or "", renumber=True),
     "BASH_XTRACEFD": _set_trace,
 }
 del _GETTERS["COLUMNS_"]
 Variables.getters = _GETTERS
+Variables.listed = frozenset(
+    [
+        "BASHOPTS",
+        "SHELLOPTS",
+        "_",
+        "BASH_ARGC",
+        "BASH_ARGV",
+        "BASH_LINENO",
+        "BASH_SOURCE",
+        "FUNCNAME",
+        "PIPESTATUS",
+    ]
+)
 Variables.array_getters = _ARRAYS
 Variables.setters = _SETTERS
 Variables.array_setters = {
@@ -208,7 +233,7 @@ def define(shell: Interpreter) -> None:
     table = shell.table
     for name in _GETTERS:
         table[name] = Variable(None, DYNAMIC)
-    for name in ("RANDOM", "SRANDOM", "SECONDS", "LINENO", "HISTCMD"):
+    for name in ("RANDOM", "SRANDOM", "SECONDS", "BASHPID", "HISTCMD"):
         table[name].flags |= INTEGER
     for name in ("SHELLOPTS", "BASHOPTS"):
         table[name].flags |= READONLY
@@ -216,9 +241,12 @@ def define(shell: Interpreter) -> None:
         flag = ASSOCIATIVE if name in ("BASH_ALIASES", "BASH_CMDS") else INDEXED
         table[name] = Variable(None, DYNAMIC | flag)
     table["IFS"] = Variable(" \t\n", HOOKED)
-    table["OPTIND"] = Variable("1", HOOKED)
+    table["OPTIND"] = Variable("1", HOOKED | INTEGER)
     table["OPTERR"] = Variable("1")
     table["PS4"] = Variable("+ ")
+    table.setdefault("TERM", Variable("dumb"))
+    table.setdefault("SHELL", Variable("/bin/bash"))
+    table["BASH_LOADABLES_PATH"] = Variable(_LOADABLES)
     table["BASH"] = Variable("/usr/bin/bash")
     table["BASH_VERSION"] = Variable(VERSION)
     info = Variable(None, INDEXED | READONLY)
@@ -235,5 +263,6 @@ def define(shell: Interpreter) -> None:
     depth = level.value if level is not None else None
     table["SHLVL"] = Variable(str(int(depth) + 1 if depth and depth.isdecimal() else 1), EXPORT)
     set_locale(shell)
+    shell.posix = "POSIXLY_CORRECT" in table
     if "GLOBIGNORE" in table:
         _set_ignored_names(shell, table["GLOBIGNORE"].value)

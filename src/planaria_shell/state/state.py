@@ -163,6 +163,10 @@ class State:
         self.tracing = False
         self.debug_trap = False
         self.suppressed = 0
+        #: In how many functions and texts the trap for ERR was set, as far as these have not ended.
+        self.err_trap_nesting = 0
+        #: Whether it is a restricted shell (`bash -r`), which it remains.
+        self.restricted = False
         # Where execution is.
         self.status = 0
         self.pipe_statuses = None
@@ -175,6 +179,12 @@ class State:
         self.sourcing = 0
         self.arithmetic_depth = 0
         self.subshell_level = 0
+        #: The signal that has ended this shell, or the command that it has become, if one has.
+        self.ended_by = 0
+        #: Whether it says which signal has ended a command that it waited for, and the one that it will say
+        #: when the redirections of that command are undone.
+        self.tells_deaths = True
+        self.untold_death = 0
         #: How many subshells and other shells this one is in.
         self.nesting = 0
         self.substitution_level = 0
@@ -304,8 +314,8 @@ class State:
     def option_letters(self) -> str:
         """`$-`"""
         on = [letter for letter, name in LETTERS.items() if getattr(self, SET_OPTIONS[name])]
-        if self.interactive:
-            on = sorted([*on, "i"], key=lambda letter: (letter.isupper(), letter))
+        on += ["i"] * self.interactive + ["r"] * self.restricted
+        on.sort(key=lambda letter: (letter.isupper(), letter))
         return "".join(on) + ("s" if self.reads_input else "" if self.script else "c")
 
     def save_options(self) -> object:

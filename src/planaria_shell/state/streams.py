@@ -16,6 +16,7 @@ from typing import Any
 
 __all__ = [
     "CAPACITY",
+    "CLOSED",
     "AdaptedStream",
     "BorrowedOutput",
     "BufferedInput",
@@ -364,6 +365,10 @@ class AdaptedStream(Stream):
 
     def flush(self) -> None:
         self.inner.flush()
+
+
+#: What a descriptor stands for that is not open.
+CLOSED = Stream()
 
 
 class NullStream(Stream):

@@ -61,6 +61,8 @@ class Variables(Scopes):
 
     #: Values, computed elements and assignments of special variables, by name.
     getters: ClassVar[dict[str, Callable[[Any], str]]] = {}
+    #: Those that lists of all variables show with what they are at the time.
+    listed: ClassVar[frozenset[str]] = frozenset()
     array_getters: ClassVar[dict[str, Callable[[Any], dict[int, str] | dict[str, str]]]] = {}
     #: What the elements of a computed array are good for once they have been assigned.
     array_setters: ClassVar[dict[str, Callable[[Any, dict[str, str]], None]]] = {}
@@ -167,6 +169,19 @@ class Variables(Scopes):
         if array is not None:
             variable.array = array(self.shell)
             variable.ordered = True
+
+    def prepare_to_list(self, name: str, variable: Variable) -> None:
+        """Give a variable the value with which lists of all variables show it: most of what is computed has
+        one only where it is asked for by name."""
+        if not variable.flags & DYNAMIC:
+            return
+        if name in self.listed:
+            self._refresh(name, variable)
+        else:
+            variable.value = None
+            variable.array = {} if name in self.array_getters else None
+        if name == "FUNCNAME" and not variable.array:
+            variable.array = None
 
     def get(self, name: str) -> str | None:
         """What `$name` gives, or None when it is unset."""

@@ -30,7 +30,7 @@ _NEVER_SPECIAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 _LENGTH = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?=[}\[])")
-_INDIRECT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|#|[@*]|[?$!](?=[^}])")
+_INDIRECT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|#|[@*?]|[$!](?=[^}])")
 _PREFIX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)([*@])\}")
 _OPERATOR = re.compile(r":[-=+?]|[-=+?]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:")
 
@@ -135,7 +135,10 @@ class ExpansionLexer(Cursor):
             if char == '"':
                 self.position += 1
                 return parts
-            if char == "\\":
+            if here_document and char and char in "`$":
+                parts.append(self._within_document())
+                source = self.source
+            elif char == "\\":
                 following = source[self.position + 1 : self.position + 2]
                 self.position += 2
                 if following == "\n":
@@ -143,7 +146,7 @@ class ExpansionLexer(Cursor):
                 escapes = following and (nested or following in escapable)
                 parts.append(Quoted(following if escapes else "\\" + following))
             elif char == "`":
-                parts.append(self.backquoted(in_double_quotes=not here_document))
+                parts.append(self.backquoted(in_double_quotes=True))
             elif char == "$":
                 parts.append(self.dollar(in_double_quotes=True))
                 source = self.source
@@ -151,6 +154,17 @@ class ExpansionLexer(Cursor):
                 if here_document:
                     return parts
                 raise self.unmatched('"', start)
+
+    def _within_document(self) -> Part:
+        """An expansion in a here-document: one that is not well formed is an error where it is expanded."""
+        start = self.position
+        try:
+            if self.source[start] == "`":
+                return self.backquoted(in_double_quotes=False)
+            return self.dollar(in_double_quotes=True)
+        except ShellSyntaxError:
+            self.position = len(self.source)
+            return Parameter("", bad=self.source[start:])
 
     # -- what begins with a dollar or a backquote --------------------------------------------------
 
@@ -167,13 +181,19 @@ class ExpansionLexer(Cursor):
             if self.continued:
                 self.unfold(start + 2)
                 source = self.source
-            if source.startswith("((", start + 1):
-                self.position = start + 3
-                expression = self.arithmetic("))")
-                if expression is not None:
-                    return Arithmetic(expression)
+            if not source.startswith("((", start + 1):
+                self.position = start + 2
+                return self._command_substitution()
+            self.position = start + 3
+            expression = self.arithmetic("))")
+            if expression is not None:
+                return Arithmetic(expression)
             self.position = start + 2
-            return self._command_substitution()
+            try:
+                return self._command_substitution()
+            except ShellSyntaxError as error:
+                error.in_substitution = False
+                raise
         if following == "[":
             self.position = start + 2
             expression = self.arithmetic("]")
@@ -203,14 +223,17 @@ class ExpansionLexer(Cursor):
 
     def _command_substitution(self) -> Substitution:
         """What follows `$(`. Aliases in it are those of the time when it runs, not when it is read."""
-        if self.aliases is None:
-            return Substitution(self.grammar.enclosed(self))
         start, line = self.position, self.line()
         aliases, self.aliases = self.aliases, None
         try:
             body = self.grammar.enclosed(self)
+        except ShellSyntaxError as error:
+            error.in_substitution = not error.incomplete
+            raise
         finally:
             self.aliases = aliases
+        if aliases is None:
+            return Substitution(body)
         return Substitution(body, self.source[start : self.position - 1], line)
 
     def _ansi_quoted(self) -> Quoted:
@@ -253,10 +276,14 @@ class ExpansionLexer(Cursor):
                 position += 1
         self.position = position + 1
         inner = self.inner("".join(text), line)
-        if self.aliases is None:
-            return Substitution(self.grammar.program(inner))
         inner.aliases = None
-        return Substitution(self.grammar.program(inner), "".join(text), line)
+        try:
+            program = self.grammar.program(inner)
+        except ShellSyntaxError:
+            return Substitution(Sequence([]), "".join(text), line, malformed=True)
+        if self.aliases is None:
+            return Substitution(program)
+        return Substitution(program, "".join(text), line)
 
     def process_substitution(self, direction: str) -> ProcessSubstitution:
         self.position += 2
@@ -362,12 +389,14 @@ class ExpansionLexer(Cursor):
             return self._bad(start)
         parameter.operator = operator.group()
         self.position = operator.end()
-        if parameter.name == "#":
+        if parameter.name in "?-" and parameter.operator[0] in "^,~":
+            return self._bad(start)
+        if parameter.name == "#" and not parameter.indirect:
             closes = source.startswith("}", self.position)
             if closes and parameter.operator in ("##", "%%"):
                 parameter.operator = parameter.operator[0]  # the number of parameters without it
                 self.position -= 1
-            elif closes or parameter.operator[0] in "^,~":
+            elif parameter.operator[0] in "^,~" or (closes and len(parameter.operator) == 1):
                 return self._bad(start)  # neither that number nor the length of anything
         self._operand(parameter, in_double_quotes)
         if parameter.operator == "@" and parameter.argument is not None:
@@ -454,7 +483,11 @@ class ExpansionLexer(Cursor):
                     plain.append(char)
                 self.position += 1
                 continue
-            if char in closers and depth == 0 and not (first and char == "/" and self.position == start):
+            if (
+                char in closers
+                and (depth == 0 or char == "}")
+                and not (first and char == "/" and self.position == start)
+            ):
                 if char == ":" and questions > 0:
                     questions -= 1
                 else:

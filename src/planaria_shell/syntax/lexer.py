@@ -189,6 +189,8 @@ class Lexer(ExpansionLexer):
                 raise EOFError
             self._document_cut_short(redirect, delimiter)
         body = "".join(lines)
+        if body and not body.endswith("\n"):
+            body += "\n"
         if redirect.quoted:
             redirect.target = Word([Quoted(body)], body)
         else:

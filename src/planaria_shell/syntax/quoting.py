@@ -6,6 +6,7 @@ import re
 
 __all__ = [
     "double_quoted",
+    "plainly_quoted",
     "printf_quoted",
     "single_quoted",
     "trace_quoted",
@@ -43,8 +44,11 @@ def _ansi_quoted(text: str) -> str:
 
 def single_quoted(text: str) -> str:
     """As `${x@Q}` writes it: always quoted."""
-    if _CONTROL.search(text):
-        return _ansi_quoted(text)
+    return _ansi_quoted(text) if _CONTROL.search(text) else plainly_quoted(text)
+
+
+def plainly_quoted(text: str) -> str:
+    """Between single quotes, whatever is in it."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 

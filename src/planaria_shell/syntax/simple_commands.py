@@ -12,6 +12,7 @@ from planaria_shell.syntax.nodes import (
     Command,
     Literal,
     Parameter,
+    Quoted,
     Redirect,
     Simple,
     Word,
@@ -27,6 +28,7 @@ _BEFORE_REDIRECT = re.compile(r"(?:[0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?
 _NUMBERED = re.compile(r"[0-9]+[<>]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?=)|(?=\[))")
 _ALIAS = re.compile(r"[^\s;&|()<>\\'\"`$]+")
+_UNQUOTED_EXPANSION = re.compile(r"`|\$(?!['\"])")
 _FUNCTION_NAME = re.compile(r"[^\s;&|()<>$`'\"\\]+")
 _ARRAY_DECLARATIONS = frozenset(["declare", "typeset", "local", "export", "readonly"])
 #: Builtins before which `name=(…)` is one word.
@@ -62,7 +64,8 @@ def parse_redirect(lexer: Lexer) -> Redirect | None:
     line = lexer.line()
     lexer.position = match.end()
     lexer.skip()
-    target = None if _NUMBERED.match(lexer.source, lexer.position) else lexer.word()
+    numbered = operator not in ("<&", ">&") and _NUMBERED.match(lexer.source, lexer.position)
+    target = None if numbered else lexer.word()
     if target is None:
         if lexer.position >= len(lexer.source):
             raise lexer.fail("syntax error near unexpected token `newline'")
@@ -83,22 +86,32 @@ def expand_alias(lexer: Lexer) -> None:
         lexer.skip()
         match = _ALIAS.match(lexer.source, lexer.position)
         if match is None:
+            if _UNQUOTED_EXPANSION.match(lexer.source, lexer.position):
+                _leave_alias(lexer)
             return
         name = match.group()
         behind = len(lexer.source) - match.end()
         lexer.expanding_aliases = [
             item for item in lexer.expanding_aliases if item[1] < len(lexer.source) - lexer.position
         ]
-        if name not in lexer.aliases or any(item[0] == name for item in lexer.expanding_aliases):
-            return
         following = lexer.source[match.end() : match.end() + 1]
         if following and following in "\\'\"`$":
+            # Behind an alias that ends in a blank, it is the next word without quotes that may be one.
+            return
+        _leave_alias(lexer)
+        if name not in lexer.aliases or any(item[0] == name for item in lexer.expanding_aliases):
             return
         text = lexer.aliases[name]
         lexer.replace(match.end(), text)
         lexer.expanding_aliases.append((name, behind))
         if text.endswith((" ", "\t")):
             lexer.alias_next = behind
+
+
+def _leave_alias(lexer: Lexer) -> None:
+    """No word behind this one may be an alias because of the one that ended in a blank before it."""
+    if len(lexer.source) - lexer.position <= lexer.alias_next:
+        lexer.alias_next = -1
 
 
 def parse_simple(lexer: Lexer, plain: re.Match[str] | None) -> Command:
@@ -126,7 +139,6 @@ def parse_simple(lexer: Lexer, plain: re.Match[str] | None) -> Command:
             command.line = lexer.line()
         char = lexer.skip()
         if lexer.aliases and _may_be_alias(lexer, command):
-            lexer.alias_next = -1
             expand_alias(lexer)
             char = lexer.source[lexer.position : lexer.position + 1]
         if not char or char in ";|\n)":
@@ -293,6 +305,9 @@ def _elements_up_to(lexer: Lexer, start: int) -> list[ArrayElement]:
         word = lexer.word()
         if word is None:
             raise lexer.unexpected()
+        if "~" in word.source and _ASSIGNMENT.match(word.source):
+            # Its tildes do not count as in assignments.
+            word = Word([Quoted(""), *word.parts], word.source)
         elements.append(ArrayElement(word))
 
 

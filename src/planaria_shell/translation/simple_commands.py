@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from planaria_shell.expand.braces import has_braces
 from planaria_shell.state.functions import Frame, FunctionBody
 from planaria_shell.state.variable import is_name
 from planaria_shell.syntax.nodes import (
@@ -325,6 +326,8 @@ class SimpleCommands:
         for word in node.words[1:]:
             if isinstance(word, Assignment):
                 if word.elements is not None or word.subscript is not None or word.append:
+                    raise UntranslatableError("local")
+                if word.value is not None and has_braces(word.value):
                     raise UntranslatableError("local")
                 value = self.words.value(word.value)
                 place = self.words.temporary()

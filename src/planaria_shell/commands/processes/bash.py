@@ -9,7 +9,7 @@ from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 
 
-@command("bash", "sh", "dash", raw=True)
+@command("bash", "rbash", "sh", "dash", raw=True)
 def bash(call: Invocation) -> Generator[None, None, Status]:
     """Run a script, a command line (`-c`) or standard input in a shell of its own."""
     return invocation.bash(call.process)

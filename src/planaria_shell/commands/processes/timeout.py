@@ -12,6 +12,7 @@ from planaria_shell.toolkit.invocation import Invocation, cannot_run, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote
 
+_KILL = 9
 _SIGNALS = {
     "HUP": 1, "INT": 2, "QUIT": 3, "ILL": 4, "TRAP": 5, "ABRT": 6, "BUS": 7, "FPE": 8, "KILL": 9, "USR1": 10,
     "SEGV": 11, "USR2": 12, "PIPE": 13, "ALRM": 14, "TERM": 15, "CHLD": 17, "CONT": 18, "STOP": 19,
@@ -32,7 +33,7 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
 
     The time is looked at whenever the command yields (its output is full, or it sleeps), and in between by
     the shell: a process with a method `run_until(deadline, argv)`, the deadline in seconds of
-    time.monotonic(), is asked to run the command and returns its status or 124.
+    time.monotonic(), is asked to run the command and returns its status or raises Expired.
     """
     arguments = call.arguments
     if len(call.operands) < 2:
@@ -41,7 +42,8 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
     if seconds is None:
         raise UsageError(f"invalid time interval {quote(call.operands[0])}")
     after = arguments.value("k")
-    if after is not None and duration(after) is None:
+    patience = None if after is None else duration(after)
+    if after is not None and patience is None:
         raise UsageError(f"invalid time interval {quote(after)}")
     name = (arguments.value("s") or "TERM").upper().removeprefix("SIG")
     number = _SIGNALS.get(name, int(name) if name.isdigit() else None)
@@ -52,6 +54,7 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
         return (yield from call.replace(command))
     deadline = time.monotonic() + seconds
     expired = False
+    ignored: frozenset[str] = frozenset()
     status = 0
     limited = getattr(call.process, "run_until", None)
     if limited is not None:
@@ -60,7 +63,8 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
             status = int(limited(deadline, command))
         except OSError as error:
             raise cannot_run(command[0], error) from None
-        expired = status == 124
+        except Expired as error:
+            expired, ignored = True, error.ignored
     elif command[0] == "sleep" and (_sleeping(command) or 0) > seconds:
         # What people use timeout with most; it never writes.
         yield from pause(call, seconds)
@@ -74,8 +78,8 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
             except StopIteration as stop:
                 status = int(stop.value)
                 break
-            except Expired:
-                expired = True
+            except Expired as error:
+                expired, ignored = True, error.ignored
                 break
             yield
             expired = time.monotonic() > deadline
@@ -83,9 +87,14 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
     if expired:
         if arguments.has("v"):
             call.error(f"sending signal {name} to command {quote(command[0])}")
-        if arguments.has("preserve-status"):
-            return 128 + number
-        return 137 if number == 9 else 124
+        if patience and name in ignored:
+            yield from pause(call, patience)
+            if arguments.has("v"):
+                call.error(f"sending signal KILL to command {quote(command[0])}")
+            number = _KILL
+        if number == _KILL:
+            call.process.ended_by = _KILL
+        return 128 + number if number == _KILL or arguments.has("preserve-status") else 124
     return status
 
 
