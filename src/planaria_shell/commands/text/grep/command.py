@@ -14,7 +14,7 @@ from planaria_shell.state.command import Process, Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.regex.syntax import RegexError
-from planaria_shell.toolkit.streams import BLOCK, FileInput, decode, is_directory, open_input, reason
+from planaria_shell.toolkit.streams import BLOCK, FileInput, Source, decode, is_directory, open_input, reason
 
 #: So many lines that were found in files are written at once.
 _WAITING = 500
@@ -123,11 +123,17 @@ def grep(call: Invocation) -> Generator[None, None, Status]:
                 search.write()
                 process.error(f"{name}: {message}")
             continue
-        search.begin(settings.label if name == "-" else name)
         opened = False
+        source: Source | None
         try:
-            source, data = _opened(path) if path else (open_input(process, name), b"")
+            if path:
+                source, data = _opened(path)
+                if source is None and search.leaves_out(data):
+                    continue
+            else:
+                source, data = open_input(process, name), b""
             opened = True
+            search.begin(settings.label if name == "-" else name)
             if source is None:
                 selected = search.whole(data)
             else:
