@@ -50,7 +50,7 @@ class Recorded:
 @pytest.fixture
 def recorded() -> Iterator[Recorded]:
     yield Recorded()
-    telemetry._instruments = None
+    telemetry._instruments, telemetry.is_on = None, False
 
 
 def outcomes(spans: list[ReadableSpan]) -> list[object]:

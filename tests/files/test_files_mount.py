@@ -446,3 +446,50 @@ def test_a_full_upper_layer_changes_nothing(inner: MemoryFileSystem) -> None:
     fails(errno.ENOSPC, overlay.open, b"/big", W)
     assert overlay.usage().bytes_used == used
     assert overlay.stat(b"/big").size == 200_000
+
+
+def test_remembered_directories() -> None:
+    """A path is looked up anew when a directory on it was moved, removed, covered, uncovered or restored."""
+    tree = MountFileSystem(MemoryFileSystem())
+    for path in (b"/a", b"/a/b", b"/a/b/old", b"/z"):
+        tree.mkdir(path)
+    before = tree.snapshot()
+
+    def seen(path: bytes) -> list[bytes]:
+        return [name for name in (b"old", b"new", b"inner") if _is_there(tree, path + b"/" + name)]
+
+    assert seen(b"/a/b") == [b"old"]
+    tree.rename(b"/a", b"/c")
+    assert (seen(b"/a/b"), seen(b"/c/b")) == ([], [b"old"])
+    tree.mkdir(b"/a")
+    tree.mkdir(b"/a/b")
+    tree.mkdir(b"/a/b/new")
+    assert seen(b"/a/b") == [b"new"]
+    tree.rmdir(b"/a/b/new")
+    tree.rmdir(b"/a/b")
+    assert seen(b"/a/b") == []
+    tree.symlink(b"/c/b", b"/a/b")
+    assert seen(b"/a/b") == [b"old"]
+    tree.unlink(b"/a/b")
+    tree.rename(b"/c/b", b"/a/b")
+    assert (seen(b"/a/b"), seen(b"/a/b/../../a/b")) == ([b"old"], [b"old"])
+    inner = MemoryFileSystem()
+    inner.mkdir(b"/b")
+    inner.mkdir(b"/b/inner")
+    tree.mount(b"/a", inner)
+    assert seen(b"/a/b") == [b"inner"]
+    other = tree.fork()
+    other.rmdir(b"/a/b/inner")
+    assert (seen(b"/a/b"), _is_there(other, b"/a/b/inner")) == ([b"inner"], False)
+    tree.unmount(b"/a")
+    assert seen(b"/a/b") == [b"old"]
+    tree.restore(before)
+    assert (seen(b"/a/b"), _is_there(tree, b"/c/b")) == ([b"old"], False)
+
+
+def _is_there(tree: MountFileSystem, path: bytes) -> bool:
+    try:
+        tree.stat(path)
+    except FileNotFoundError:
+        return False
+    return True

@@ -189,6 +189,7 @@ class MemoryDirectory(MemoryParent):
             self._still(name, node)
             self._drop_directory(cast(MemoryDirectory, node))
             self._remove(name)
+            self.filesystem.moves += 1
             self.filesystem.used -= NAME_COST + len(name)
 
     def rename(self, name: bytes, node: Node, directory: Node, new: bytes, target: Node | None) -> None:
@@ -215,6 +216,8 @@ class MemoryDirectory(MemoryParent):
             moved.changing()
             moved.ctime = filesystem.clock()
             to._insert(new, moved)
+            if isinstance(moved, MemoryDirectory):
+                filesystem.moves += 1
             if isinstance(moved, MemoryDirectory) and to is not self:
                 # Each directory counts as a link of the one above it, as its `..`.
                 self.changing()

@@ -40,6 +40,7 @@ class MemoryNodeStore(NodeFileSystem):
         "handles_limit",
         "latest",
         "lock",
+        "moves",
         "next_inode",
         "nodes",
         "nodes_limit",
@@ -53,6 +54,7 @@ class MemoryNodeStore(NodeFileSystem):
     def __init__(self, clock: Clock, quota: Quota) -> None:
         super().__init__(path_limit=quota.path_length, name_limit=quota.name_length)
         self.lock = threading.RLock()
+        self.moves: int = 0
         self.clock = clock
         #: The limits; they are fixed when the filesystem is made.
         self.quota = quota
@@ -71,6 +73,7 @@ class MemoryNodeStore(NodeFileSystem):
         orphans: Iterable[int] = (),
     ) -> None:
         """Start with a state of which only the records exist yet."""
+        self.moves += 1
         #: The latest snapshot, if there is one of this state.
         self.latest: FileSystemSnapshot | None = None
         #: The state at the last snapshot, and the inodes that changed since then.

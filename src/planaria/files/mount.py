@@ -89,7 +89,7 @@ class MountFileSystem(NodeFileSystem):
         read_only: bool,
         shared: bool,
     ) -> MountPoint:
-        point = parent.points[covered.inode] = MountPoint(
+        point = MountPoint(
             filesystem,
             filesystem.top.root,
             device=device,
@@ -98,6 +98,7 @@ class MountFileSystem(NodeFileSystem):
             parent=parent,
             covered=covered,
         )
+        parent.cover(covered.inode, point)
         return point
 
     def unmount(self, path: bytes, *, lazy: bool = False) -> None:
@@ -112,7 +113,7 @@ class MountFileSystem(NodeFileSystem):
         if mount.points or (mount.opens and not lazy):
             raise failure(errno.EBUSY, path)
         self._latest = None
-        del mount.parent.points[mount.covered.inode]
+        mount.parent.uncover(mount.covered.inode)
 
     def mounts(self) -> list[Mounted]:
         """What is mounted where; the root first, and outer ones before inner ones."""
@@ -201,7 +202,7 @@ class MountFileSystem(NodeFileSystem):
             if mount is not None and (mount.shared or not mount.filesystem.accepts(captured.state)):
                 raise SnapshotError(f"another kind of filesystem was mounted at {text_of(captured.path)}")
         for mount in present.values():
-            mount.points.clear()
+            mount.uncover()
         for captured in snapshot.mounts:
             mount = present.get(captured.path)
             if mount is not None:
@@ -214,7 +215,7 @@ class MountFileSystem(NodeFileSystem):
                 # The directory it covers is another object in the restored state.
                 parent, covered = self.existing(captured.path, True, None)
                 mount.parent, mount.covered = parent, covered
-                parent.points[covered.inode] = mount
+                parent.cover(covered.inode, mount)
             else:
                 filesystem = captured.shared if captured.state is None else captured.state.open()
                 assert filesystem is not None

@@ -24,6 +24,8 @@ from planaria.files.filesystem import (
 __all__ = ["MountPoint", "Node", "NodeHandle", "NodeStore"]
 
 DIRECTORY = int(FileKind.DIRECTORY)
+#: Directories that a mount remembers by their paths.
+_MOST_KNOWN = 256
 
 
 class NodeStore(FileSystem):
@@ -35,6 +37,8 @@ class NodeStore(FileSystem):
     top: MountPoint
     path_limit: int
     name_limit: int
+    #: How often a directory was moved or removed; None where that happens without being seen.
+    moves: int | None = None
 
     def find_node(self, inode: int) -> Node | None:
         """The node of an inode number, or None where that cannot be known."""
@@ -139,6 +143,7 @@ class MountPoint:
         "covered",
         "device",
         "filesystem",
+        "known",
         "opens",
         "parent",
         "points",
@@ -165,10 +170,33 @@ class MountPoint:
         self.shared = shared
         self.parent = parent
         self.covered = covered
-        #: What is mounted on directories of this one, by inode of the covered directory.
+        #: What is mounted on directories of this one, by inode of the covered directory; change it by `cover`
+        #: and `uncover`.
         self.points: dict[int, MountPoint] = {}
+        #: Directories by their paths, which lead over directories of this mount only, and the `moves` of the
+        #: filesystem when they were found there.
+        self.known: dict[bytes, tuple[int, Node]] = {}
         #: Open handles that were opened through it.
         self.opens = 0
+
+    def know(self, path: bytes, moves: int, directory: Node) -> None:
+        """Remember where a directory was found."""
+        if len(self.known) >= _MOST_KNOWN:
+            self.known.clear()
+        self.known[path] = moves, directory
+
+    def cover(self, inode: int, point: MountPoint) -> None:
+        """Mount something on a directory."""
+        self.points[inode] = point
+        self.known.clear()
+
+    def uncover(self, inode: int | None = None) -> None:
+        """Take away what is mounted on a directory, or on all of them."""
+        if inode is None:
+            self.points.clear()
+        else:
+            del self.points[inode]
+        self.known.clear()
 
     def path(self) -> bytes | None:
         """Where it is mounted, without a trailing slash (so that the outermost one is empty)."""

@@ -63,9 +63,20 @@ class NodeFileSystem(NodeStore):
             raise failure(errno.ENAMETOOLONG, path)
         if b"\0" in path:
             raise failure(errno.EINVAL, path)
+        parts: list[bytes] | None = None
+        prefix = b""
+        moves: int | None = None
         if at is None or path[0] == 47:
             mount = self.top
             node = mount.root
+            moves = mount.filesystem.moves
+            if moves is not None:
+                prefix, _, name = path.rpartition(b"/")
+                known = mount.known.get(prefix)
+                if known is not None and known[0] == moves and name not in _SPECIAL:
+                    node = known[1]
+                    parts = [name]
+                    moves = None
         else:
             if not isinstance(at, NodeHandle) or at.closed:
                 raise failure(errno.EBADF, path)
@@ -75,10 +86,11 @@ class NodeFileSystem(NodeStore):
                 raise failure(errno.ENOTDIR, path)
         whole = path
         must_be_directory = path[-1] == 47
-        if must_be_directory:
-            path = path.rstrip(b"/")
-        parts = path.split(b"/")
-        parts.reverse()
+        if parts is None:
+            if must_be_directory:
+                path = path.rstrip(b"/")
+            parts = path.split(b"/")
+            parts.reverse()
         directory: Node | None = None
         name = b""
         links = 0
@@ -107,6 +119,8 @@ class NodeFileSystem(NodeStore):
                     raise failure(errno.ENAMETOOLONG, whole)
                 if parts:
                     raise failure(errno.ENOENT, whole)
+                if moves is not None:
+                    mount.know(prefix, moves, node)
                 return mount, node, name, None, must_be_directory
             kind = child.format
             if kind == _SYMBOLIC_LINK:
@@ -114,6 +128,7 @@ class NodeFileSystem(NodeStore):
                     links += 1
                     if links > _MAX_LINKS:
                         raise failure(errno.ELOOP, whole)
+                    moves = None
                     target = child.readlink()
                     if target[:1] == b"/":
                         mount = self.top
@@ -129,6 +144,7 @@ class NodeFileSystem(NodeStore):
                 directory = node
                 node = child
                 while (inner := mount.points.get(node.inode)) is not None:
+                    moves = None
                     mount = inner
                     node = inner.root
                 continue
@@ -136,6 +152,8 @@ class NodeFileSystem(NodeStore):
             node = child
         if must_be_directory and not entry and node.format != _DIRECTORY:
             raise failure(errno.ENOTDIR, whole)
+        if moves is not None and directory is not None and not must_be_directory:
+            mount.know(prefix, moves, directory)
         return mount, directory, name, node, must_be_directory
 
     def existing(self, path: bytes, follow: bool, at: Handle | None) -> tuple[MountPoint, Node]:

@@ -20,6 +20,7 @@ from planaria.errors import RuntimeSetupError
 from planaria.files.layout import GUEST_PYTHON
 from planaria.runtime.builds import BUILDS, Build
 from planaria.runtime.cache import CompileCache, hash_file
+from planaria.runtime.file_status import file_status_functions
 from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
@@ -155,13 +156,14 @@ class GuestBuild:
         ]
 
     def patched(self, *, core: bool) -> bytes:
-        """The module to compile: more exports, wider stack frames where CPython recurses, 64-bit integers in
-        numpy, no names; for the core tier the cut, which has numpy in it, is stubbed.
+        """The module to compile: more exports, wider stack frames where CPython recurses, all of a file's
+        attributes in libc, 64-bit integers in numpy, no names; for the core tier the cut, which has numpy in
+        it, is stubbed.
         """
         self.verify()
         wasm = WasmFile(self.module.read_bytes())
         stub = [self.cut] if core and self.cut is not None else []
-        bodies, _ = widened_functions(wasm)
+        bodies = widened_functions(wasm)[0] | file_status_functions(wasm)[0]
         if not stub:
             bodies |= changed_functions(wasm)
         return wasm.rewrite(exports=self.exports(wasm), stub=stub, bodies=bodies, drop_custom=["name"])

@@ -16,6 +16,7 @@ from typing import Final
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.artifact import EXPORTED_FUNCTIONS, artifact
 from planaria.runtime.cache import CompileCache
+from planaria.runtime.file_status import file_status_digest
 from planaria.runtime.frames import frames_digest
 from planaria.runtime.integers import changes_digest
 
@@ -128,6 +129,7 @@ def _module_parts(tier: Tier) -> tuple[str, ...]:
         *EXPORTED_FUNCTIONS,
         repr(guest.cut if tier is Tier.CORE else None),
         frames_digest(),
+        file_status_digest(),
         *([changes_digest()] if tier is Tier.FULL else []),  # numpy is not in the core tier
     )
 

@@ -23,6 +23,7 @@ from typing import Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.builds import BUILDS, Build
+from planaria.runtime.file_status import file_status_functions
 from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
 from planaria.runtime.wasmfile import WasmFile, decode_uleb, encode_padded
@@ -45,7 +46,7 @@ def survey(wasm: WasmFile, library: Path) -> Build:
     builtin = builtin_modules(wasm)
     cut = find_cut(wasm, builtin)
     stubbed = frozenset(name for name, function in builtin.items() if cut is not None and function in cut)
-    _, limitations = widened_functions(wasm)
+    limitations = widened_functions(wasm)[1] + file_status_functions(wasm)[1]
     full_problem = None
     try:
         changed_functions(wasm)

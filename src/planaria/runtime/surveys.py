@@ -12,6 +12,7 @@ from typing import Any, Final
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.builds import Build
 from planaria.runtime.cache import CompileCache
+from planaria.runtime.file_status import file_status_digest
 from planaria.runtime.frames import frames_digest
 from planaria.runtime.integers import changes_digest
 
@@ -30,7 +31,7 @@ def survey_path(cache: CompileCache, digest: str) -> Path:
 
 def _subject(digest: str) -> list[Any]:
     """What a survey is of: of the same build another version of planaria may find other things."""
-    return [_FORMAT, digest, frames_digest(), changes_digest()]
+    return [_FORMAT, digest, frames_digest(), file_status_digest(), changes_digest()]
 
 
 def find_survey(cache: CompileCache, digest: str) -> Build | None:

@@ -1,14 +1,15 @@
 """Permission bits of files, and more than one number for a descriptor, which WASI does not have.
 
-The sandbox's WASI puts a file's permission bits into the upper sixteen bits of `st_dev`; here they go to
-where they belong. Changing anything goes through the host-call operation `F`.
+The sandbox's WASI puts a file's permission bits above the device. The guest's libc is changed to put them
+where they belong; in a build where it could not be, that is done here. So are named pipes, from the first one
+on. Changing anything goes through the host-call operation `F`.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from planaria_kernel.protocol import decode, encode
@@ -24,23 +25,22 @@ _BLOCK: Final = 4096
 #: What a filesystem without a limit reports as its size in bytes.
 _ENDLESS: Final = 1 << 50
 _LONGEST_NAME: Final = 255
+_CREATE: Final = os.O_CREAT
 #: Inodes that are named pipes: empty files to the system, which has none.
 _fifos: set[int] = set()
 _stat, _lstat, _fstat, _scandir = os.stat, os.lstat, os.fstat, os.scandir
 _mkdir, _open, _symlink = os.mkdir, os.open, os.symlink
-_REPLACED: Final = {
-    name: getattr(os, name) for name in ("stat", "access", "scandir", "mkdir", "open", "symlink")
-}
 
 
 def with_mode(found: os.stat_result) -> os.stat_result:
-    """A stat result as the sandbox's WASI gives it, with mode, owner and device in their places."""
+    """A stat result with named pipes, and with mode, owner and device in their places if they are not yet."""
     mode, inode, device, links, _, _, size, atime, mtime, ctime = found
     device &= 0xFFFF_FFFF_FFFF_FFFF
-    kind = stat.S_IFIFO if _fifos and inode in _fifos and not size else stat.S_IFMT(mode)
+    kind = stat.S_IFIFO if inode in _fifos and not size else stat.S_IFMT(mode)
+    permissions = stat.S_IMODE(mode) | (device >> _SHIFT & 0o7777)
     # All fields as one sequence, in the order that they have there: with names it takes four times as long.
     fields = (
-        *(kind | (device >> _SHIFT & 0o7777), inode, device & _DEVICE, links, NUMBER, NUMBER),
+        *(kind | permissions, inode, device & _DEVICE, links, NUMBER, NUMBER),
         *(size, atime, mtime, ctime, found.st_atime, found.st_mtime, found.st_ctime),
         *(found.st_atime_ns, found.st_mtime_ns, found.st_ctime_ns, _BLOCK, -(-size // 512), found.st_rdev),
     )
@@ -86,7 +86,7 @@ def _access(
     if isinstance(path, int):
         raise TypeError("access: path should be string, bytes or os.PathLike, not int")
     try:
-        found = _stat_with_mode(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+        found = os.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
     except OSError:
         return False
     return mode & ~(found.st_mode >> 6 & 7) & 7 == 0
@@ -180,6 +180,31 @@ def _change_shutil(module: Any) -> None:
         module.__all__.append("disk_usage")
 
 
+def _replace(functions: Mapping[str, Any]) -> None:
+    """Put functions into `os`, also where shutil and tempfile look for what these may be asked."""
+    for name, function in functions.items():
+        old = getattr(os, name, None)
+        if not isinstance(function, type):
+            function.__name__ = function.__qualname__ = name
+        setattr(os, name, function)
+        for supported in (os.supports_dir_fd, os.supports_follow_symlinks, os.supports_fd):
+            if old in supported:
+                supported.add(function)
+
+
+def _look_in_python() -> None:
+    """Have everything that reports a file's attributes report what `with_mode` does."""
+    _replace(
+        {
+            "stat": _stat_with_mode,
+            "lstat": _lstat_with_mode,
+            "fstat": _fstat_with_mode,
+            "scandir": _scandir_with_modes,
+            "DirEntry": DirEntry,
+        }
+    )
+
+
 def install(call_host: Callable[[bytes], bytes]) -> None:
     """Give `os` permission bits: stat, scandir, access, chmod, umask, modes of what is made."""
     mask = 0o022
@@ -231,8 +256,10 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
 
     def open_with_mode(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         """Open a file for low level IO.  Returns a file descriptor (integer)."""
+        if not flags & _CREATE:
+            return _open(path, flags, dir_fd=dir_fd)
         # The system creates files with 0o666 and applies the umask; only a new file gets another mode.
-        new = flags & os.O_CREAT and (mode ^ 0o666) & 0o7777 & ~mask and dir_fd is None
+        new = (mode ^ 0o666) & 0o7777 & ~mask and dir_fd is None
         if new and not flags & os.O_EXCL and os.path.lexists(path):
             new = False
         fd = _open(path, flags, mode, dir_fd=dir_fd)
@@ -254,40 +281,32 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         """Create a fifo (a POSIX named pipe): only the shell of this sandbox uses it as one."""
         fd = open_with_mode(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=dir_fd)
         try:
+            if not _fifos:
+                _look_in_python()
             _fifos.add(_fstat(fd).st_ino)
         finally:
             os.close(fd)
 
-    functions: dict[str, Any] = {
-        "mkfifo": mkfifo,
-        "statvfs": statvfs,
-        "fstatvfs": statvfs,
-        "stat": _stat_with_mode,
-        "lstat": _lstat_with_mode,
-        "fstat": _fstat_with_mode,
-        "access": _access,
-        "scandir": _scandir_with_modes,
-        "DirEntry": DirEntry,
-        "chmod": chmod,
-        "fchmod": fchmod,
-        "umask": umask,
-        "dup": dup,
-        "dup2": dup2,
-        "mkdir": mkdir,
-        "symlink": _symlink_with_reason,
-        "open": open_with_mode,
-    }
-    for name, function in functions.items():
-        if not isinstance(function, type):
-            function.__name__ = function.__qualname__ = name
-        setattr(os, name, function)
+    _replace(
+        {
+            "mkfifo": mkfifo,
+            "statvfs": statvfs,
+            "fstatvfs": statvfs,
+            "access": _access,
+            "chmod": chmod,
+            "fchmod": fchmod,
+            "umask": umask,
+            "dup": dup,
+            "dup2": dup2,
+            "mkdir": mkdir,
+            "symlink": _symlink_with_reason,
+            "open": open_with_mode,
+        }
+    )
+    if _stat("/").st_dev >> _SHIFT:
+        _look_in_python()
     when_imported("shutil", _change_shutil)
-    # shutil and tempfile look here for what they may ask.
-    os.supports_follow_symlinks.update({_stat_with_mode, _access})
+    os.supports_follow_symlinks.add(_access)
     os.supports_fd.add(chmod)
     if hasattr(os, "lchmod"):
         del os.lchmod  # links have no permission bits of their own, as on Linux; shutil looks for it
-    for supported in (os.supports_dir_fd, os.supports_follow_symlinks, os.supports_fd):
-        for name, old in _REPLACED.items():
-            if old in supported:
-                supported.add(getattr(os, name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 
 from planaria_shell.compile.compiler import Compiler
 from planaria_shell.state.functions import FunctionBody
@@ -17,7 +17,15 @@ from planaria_shell.syntax.nodes import (
 )
 from planaria_shell.syntax.printing import source_of
 
-__all__ = ["run_coprocess", "run_function", "run_group", "run_subshell", "stream_group", "stream_subshell"]
+__all__ = [
+    "run_coprocess",
+    "run_function",
+    "run_functions",
+    "run_group",
+    "run_subshell",
+    "stream_group",
+    "stream_subshell",
+]
 
 
 def run_group(compiler: Compiler, node: Group, tested: bool) -> Code:
@@ -99,6 +107,20 @@ def run_function(compiler: Compiler, node: Function, tested: bool) -> Code:
     def run(sh: Interpreter) -> int:
         sh.line = node.line
         return sh.define_function(body)
+
+    return run
+
+
+def run_functions(compiler: Compiler, nodes: Iterable[Function]) -> Code:
+    """Several definitions in a row."""
+    bodies = [FunctionBody(node, compiler) for node in nodes]
+
+    def run(sh: Interpreter) -> int:
+        status = 0
+        for body in bodies:
+            sh.line = body.node.line
+            status = sh.status = sh.define_function(body)
+        return status
 
     return run
 

@@ -8,11 +8,13 @@ from dataclasses import replace
 from planaria_shell.compile import pipeline
 from planaria_shell.compile.branches import truth
 from planaria_shell.compile.compiler import Compiler
+from planaria_shell.compile.groups import run_functions
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.syntax.nodes import (
     AndOr,
     ArithmeticCommand,
     Command,
+    Function,
     Pipeline,
     Sequence,
 )
@@ -29,6 +31,10 @@ def _items(compiler: Compiler, node: Sequence, tested: bool) -> list[Code]:
 
 
 def run_sequence(compiler: Compiler, node: Sequence, tested: bool) -> Code:
+    if len(node.items) > 2:
+        functions = [one for one, background in node.items if type(one) is Function and not background]
+        if len(functions) == len(node.items):
+            return run_functions(compiler, functions)
     codes = _items(compiler, node, tested)
     if len(codes) == 1:
         only = codes[0]

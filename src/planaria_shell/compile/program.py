@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
+from itertools import pairwise
+from typing import ClassVar
 
 from planaria_shell.compile.compiler import Compiler
 from planaria_shell.compile.table import new_compiler
@@ -28,17 +30,29 @@ def _grammar(shell: Interpreter) -> Grammar:
 
 
 class Unit:
-    """The commands of one line, with all that belongs to them."""
+    """The commands of one line, with all that belongs to them; or several definitions of functions.
 
-    __slots__ = ("_compiler", "_run", "_stream", "grammar", "node", "text")
+    `ends` are where the texts of these end.
+    """
 
-    def __init__(self, node: Sequence, compiler: Compiler, grammar: Grammar, text: str) -> None:
+    __slots__ = ("_compiler", "_ends", "_run", "_stream", "grammar", "node", "text")
+
+    def __init__(
+        self, node: Sequence, compiler: Compiler, grammar: Grammar, text: str, ends: list[int]
+    ) -> None:
         self.node = node
         self.text = text
+        self._ends = ends
         self.grammar = grammar
         self._compiler = compiler
         self._run: Code | None = None
         self._stream: StreamCode | None = None
+
+    def texts(self) -> list[str]:
+        """What the history remembers, entry by entry."""
+        if len(self._ends) < 2:
+            return [self.text]
+        return [self.text[start:end] for start, end in pairwise([0, *self._ends[:-1], len(self.text)])]
 
     def run(self, shell: Interpreter) -> int:
         if self._run is None:
@@ -62,6 +76,9 @@ class Program:
         self._parser.lexer.extglob, self._parser.lexer.posix = grammar
         self.compiler = new_compiler()
         self._ended = False
+
+    #: Whether lines are read one at a time, whatever is on them.
+    _by_line: ClassVar[bool] = False
 
     @classmethod
     def of(cls, text: str, shell: Interpreter, line: int = 1) -> Program:
@@ -113,6 +130,7 @@ class Program:
         lexer = parser.lexer
         lexer.extglob, lexer.posix = grammar = _grammar(shell)
         lexer.aliases = shell.aliases if "expand_aliases" in shell.shopts else None
+        parser.by_line = self._by_line
         start = lexer.position
         try:
             node = parser.unit()
@@ -130,7 +148,8 @@ class Program:
         if node is None:
             self._ended = True
             return None
-        unit = Unit(node, self.compiler, grammar, lexer.source[start : lexer.position])
+        text = lexer.source[start : lexer.position]
+        unit = Unit(node, self.compiler, grammar, text, [end - start for end in parser.ends])
         self._units.append(unit)
         return unit
 
@@ -140,6 +159,8 @@ class TypedProgram(Program):
 
     Lines in the middle of a command (its second and later ones) are read as they are.
     """
+
+    _by_line = True
 
     @classmethod
     def of(cls, text: str, shell: Interpreter, line: int = 1) -> Program:

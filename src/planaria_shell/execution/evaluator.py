@@ -104,7 +104,8 @@ def _run_program(shell: Interpreter, program: Program, where: str) -> None:
             if shell.noexec:
                 continue
             if shell.history_enabled:
-                shell.remember(unit.text)
+                for text in unit.texts():
+                    shell.remember(text)
             shell.status = unit.run(shell)
         except ShellSyntaxError as error:
             shell.report_syntax_error(error, where)
@@ -226,7 +227,8 @@ def stream_line(
                 if shell.noexec:
                     continue
                 if shell.history_enabled:
-                    shell.remember(unit.text)
+                    for text in unit.texts():
+                        shell.remember(text)
                 if shell.takes_turns():
                     shell.status = yield from unit.stream(shell)
                 else:

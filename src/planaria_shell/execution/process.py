@@ -77,11 +77,12 @@ class RunningCommand:
     def path(self, name: str) -> str:
         """`name` made absolute with the working directory. A descriptor's name (`/dev/fd/63`, `/dev/stdin`)
         becomes that of a file with what can be read there, or whose contents go there in the end."""
-        if name.startswith("/proc/") and os.path.basename(self.argv[0]) in _ABOUT_FILES:
-            return self._process_file(name)
-        number = descriptor_in(self.shell, name)
-        if number is not None:
-            return file_of(self.shell, name) or self.shell.descriptor_path(number, name)
+        if name.startswith(("/proc/", "/dev/")):
+            if name.startswith("/proc/") and os.path.basename(self.argv[0]) in _ABOUT_FILES:
+                return self._process_file(name)
+            number = descriptor_in(self.shell, name)
+            if number is not None:
+                return file_of(self.shell, name) or self.shell.descriptor_path(number, name)
         path = name if name.startswith("/") else self.cwd + name if self.cwd == "/" else f"{self.cwd}/{name}"
         shell = self.shell
         if (shell.fifos or shell.job_owner.jobs) and os.path.basename(self.argv[0]) not in _ABOUT_FILES:

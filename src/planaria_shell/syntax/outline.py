@@ -144,7 +144,7 @@ def definitions(source: str) -> dict[int, tuple[str, int, int]]:
     found = list(_DEFINITION.finditer(source))
     if not found:
         return {}
-    text = " \0 ".join([match.group(2) for match in found]).replace("\t", " ").replace("\n", " \n ")
+    text = " \0 ".join([match[2] for match in found]).replace("\t", " ").replace("\n", " \n ")
     outline = "".join(map(_LETTERS.__getitem__, text.split(" ")))
     outline = _BODY.sub(r"(\1", _LEXED.sub(_quoted, outline))
     outline = _TARGET.sub("r", _CASE.sub("H", _FOR.sub("G", outline)))
@@ -160,7 +160,7 @@ def definitions(source: str) -> dict[int, tuple[str, int, int]]:
         if outline == before:
             break
     return {
-        match.start(): (match.group(1), match.start(2), match.end(2))
+        match.start(): (name, *match.span(2))
         for match, reduced in zip(found, outline.split(_BETWEEN), strict=True)
-        if reduced == "(L" and match.group(1) not in _RESERVED
+        if reduced == "(L" and (name := match[1]) not in _RESERVED
     }

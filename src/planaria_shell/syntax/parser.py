@@ -58,23 +58,33 @@ _TIME = re.compile(r"time(?=[ \t\n;&|()<>]|\Z)")
 #: What reserved words are made of.
 _LETTERS = re.compile(r"[a-z{}!\[\]]+")
 _EMPTY: frozenset[str] = frozenset()
+#: Lines without commands.
+_EMPTY_LINES = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\n)++")
 
 
 class Parser:
     """Parses the commands that a lexer stands before."""
 
-    __slots__ = ("_definitions", "closer", "lexer")
+    __slots__ = ("_definitions", "by_line", "closer", "ends", "lexer")
 
     def __init__(self, lexer: Lexer) -> None:
         self.lexer = lexer
         #: The reserved word at which the last list ended, which was stepped over; "" when it ended otherwise.
         self.closer = ""
+        #: Definitions of functions that follow each other are not read together.
+        self.by_line = False
+        #: Where each definition ends that `unit` has read together with others.
+        self.ends: list[int] = []
         #: Where definitions of functions begin whose bodies need not be parsed now.
         self._definitions: dict[int, tuple[str, int, int]] | None = None
 
     def unit(self) -> Sequence | None:
-        """The next line's commands (with everything that belongs to them), or None at the end."""
+        """The next line's commands (with everything that belongs to them), or None at the end.
+
+        Definitions of functions that follow each other are one unit: nothing runs between them.
+        """
         lexer = self.lexer
+        self.ends = []
         if lexer.newlines() == "":
             return None
         if not lexer.aliases:
@@ -82,7 +92,7 @@ class Parser:
                 many = lexer.source.count("() {") >= _MANY_FUNCTIONS
                 self._definitions = definitions(lexer.source) if many else {}
             if lexer.position in self._definitions:
-                return self._known_definition(*self._definitions[lexer.position])
+                return self._known_definitions(self._definitions)
         sequence = Sequence([], lexer.line())
         while True:
             char = lexer.skip()
@@ -116,15 +126,31 @@ class Parser:
         end = lexer.source.find("\n", lexer.position)
         lexer.position = end + 1 if end >= 0 else len(lexer.source)
 
-    def _known_definition(self, name: str, start: int, end: int) -> Sequence:
-        """A definition that is known to be well formed: the body is parsed when it is used."""
+    def _known_definitions(self, known: dict[int, tuple[str, int, int]]) -> Sequence:
+        """Definitions that are known to be well formed: the bodies are parsed when they are used."""
         lexer = self.lexer
-        line = lexer.line()
-        parse = partial(_parse_body, lexer.source[start:end], name, line, lexer.extglob, lexer.posix)
-        lexer.position = end
-        if lexer.skip() == "\n":
-            lexer.newline()
-        return Sequence([(Function(name, parse, line), False)], line)
+        source, extglob, posix = lexer.source, lexer.extglob, lexer.posix
+        line, position = lexer.line(), lexer.position
+        items: list[tuple[Command, bool]] = []
+        sequence = Sequence(items, line)
+        while True:
+            name, start, end = known[position]
+            parse = partial(_parse_body, source[start:end], name, line, extglob, posix)
+            items.append((Function(name, parse, line), False))
+            lexer.position = end
+            if lexer.skip() != "\n":
+                break
+            following = lexer.position + 1
+            self.ends.append(following)
+            if following not in known and not lexer.continued:
+                gap = _EMPTY_LINES.match(source, following)
+                following = gap.end() if gap is not None else following
+            if following not in known or self.by_line:
+                lexer.newline()
+                break
+            line += source.count("\n", position, following)
+            position = following
+        return sequence
 
     def program(self) -> Sequence:
         lexer = self.lexer

@@ -26,6 +26,7 @@ __all__ = [
     "file_chunks",
     "is_directory",
     "open_input",
+    "open_small",
     "read_input",
     "reason",
 ]
@@ -284,6 +285,22 @@ def open_input(owner: Streams, name: str) -> Source:
         if name in _DEVICES:
             return FileInput(_DEVICES[name]())
         raise
+
+
+def open_small(path: str) -> tuple[FileInput | None, bytes]:
+    """A regular file: all of it if it is small, else open for reading."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        data = os.read(descriptor, BLOCK)
+        if len(data) == BLOCK:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            source = FileInput(io.FileIO(descriptor))
+            descriptor = -1
+            return source, b""
+        return None, data
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
 
 
 def file_chunks(owner: Streams, name: str) -> Iterator[bytes]:

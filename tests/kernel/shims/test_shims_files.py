@@ -9,6 +9,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 import planaria
 from planaria_kernel.shims.modes import with_mode
 
@@ -55,6 +57,7 @@ def test_mode_from_device() -> None:
     got = with_mode(told)
     assert (got.st_mode, got.st_dev, got.st_uid, got.st_gid) == (stat.S_IFREG | 0o4751, 7, 1000, 1000)
     assert (got.st_size, got.st_mtime_ns, got.st_mtime) == (found.st_size, found.st_mtime_ns, found.st_mtime)
+    assert with_mode(got)[:] == got[:]
     fields[stat.ST_DEV] -= 1 << 64
     assert with_mode(os.stat_result(fields, {})).st_mode == stat.S_IFREG | 0o4751
 
@@ -75,14 +78,16 @@ def test_chmod(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "f").stat().st_mode) == 0o640
 
 
-def test_walking(tmp_path: Path) -> None:
-    """os.walk, pathlib, shutil and glob work over the entries that scandir gives."""
+@pytest.mark.parametrize("look_in_python", [False, True])
+def test_walking(tmp_path: Path, look_in_python: bool) -> None:
+    """os.walk, pathlib, shutil and glob work over the entries that scandir gives, also with named pipes."""
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "f.txt").write_text("x")
     out = python(
         """
         import glob, pathlib, shutil
         root = sys.argv[1]
+        if sys.argv[2] == "True": modes._look_in_python()
         print([(d, f) for _, d, f in os.walk(root)])
         print(sorted(p.name for p in pathlib.Path(root).rglob("*")))
         shutil.copytree(root + "/d", root + "/e", copy_function=shutil.copyfile)
@@ -91,6 +96,7 @@ def test_walking(tmp_path: Path) -> None:
             print([(e.name, e.is_dir(), os.fspath(e) == e.path) for e in entries])
         """,
         str(tmp_path),
+        str(look_in_python),
     )
     assert out.splitlines()[:2] == ["[(['d'], []), ([], ['f.txt'])]", "['d', 'f.txt']"]
     assert out.splitlines()[3] == "[('d', True, True)]"

@@ -369,6 +369,31 @@ def test_awk_command_lines_do_what_gawk_does(arguments: list[str], place: Path) 
     _check(arguments, place)
 
 
+_ODD_NUMBERS = b"1\n2.5\n\n-3 7\n1e3x\nnan\n+nan\n0x10\n1_000\n +5 6\n-inf 1,2\n1e999\n,-0\n.5,.25\n"
+
+
+@pytest.mark.parametrize(
+    "numbers", [_ODD_NUMBERS, b"0.1\n0.2\n\n0.7\n" * 9, b"1,2\n3\n4,x,5\n", b"a 1\r\n2\x1c3\n", b""]
+)
+@pytest.mark.parametrize("options", [["-F", " "], ["-F,"], ["-F", "[ ,]"], ["-v", "s=3a"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "program",
+    [
+        '{s += $1} END {printf "%.17g %s\\n", s, s}',
+        '{s += $2; print $1, s} END {printf "%.17g\\n", s}',
+        "{s -= $1 * $2; n++; last = $2 $1} END {print s, n, last, NR}",
+        '{s += $1} END {printf "%.17g\\n", f(s)} function f(x) {return x}',
+        "{a[$1] += $2; s += $1} END {print s, length(a)}",
+    ],
+)
+def test_numbers_of_whole_columns_are_those_of_each_line(
+    program: str, options: list[str], numbers: bytes, tmp_path: Path
+) -> None:
+    """What is calculated with fields of many lines at once is what gawk gets line by line, to the last bit."""
+    arguments = ["gawk", *options, program]
+    assert ours(arguments, numbers, tmp_path)[:2] == real(arguments, numbers, tmp_path)[:2]
+
+
 def test_awk_lets_the_reader_run_when_its_output_is_full() -> None:
     """An endless loop of prints, also in a function, stops when the output is full."""
     for program in ('BEGIN { while (1) print "y" }', 'function f() { while (1) print "y" } BEGIN { f() }'):

@@ -18,6 +18,8 @@ xargs -d , <<< "a,b,c"
 xargs -L 1 <<< "a b\nc d\n"
 xargs -L 2 echo <<< "a\nb\nc\n"
 xargs -L 1 <<< "a \nb\nc\n"
+xargs -L 1 <<< "a\nb c \nd\n\n e f\ng"
+xargs -n 2 <<< "a\tb\n\n c 'd e'f\ng\\\nh\n\\ i"
 xargs -r echo hi
 xargs echo hi
 xargs false <<< "a"

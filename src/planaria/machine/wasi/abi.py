@@ -4,7 +4,7 @@ The standard: https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs
 
 **Where the permission bits are.** Preview 1 has no file modes. planaria puts `st_mode & 0o7777` into
 the upper 16 bits of the field `dev` of `filestat`; the lower 48 bits are the device. The guest's
-`os.stat` takes them apart again (`dev >> 48`). Changing a mode has no
+libc, as changed by `runtime.file_status`, takes them apart again. Changing a mode has no
 function in preview 1 either: `Wasi.chmod`.
 """
 
@@ -263,22 +263,23 @@ U64_MASK: Final = (1 << 64) - 1
 #: The last offset in a file: offsets are signed in every system.
 OFFSET_LIMIT: Final = (1 << 63) - 1
 _DEVICE_MASK: Final = (1 << 48) - 1
+_pack_filestat: Final = FILESTAT.pack_into
 
 
 def pack_filestat(memory: memoryview, at: int, stat: Stat) -> None:
     """Write a `filestat` (64 bytes) at `at`. Times before 1970 wrap as two's complement."""
-    mode = stat.mode
-    FILESTAT.pack_into(
+    device, inode, mode, links, size, atime, mtime, ctime = stat
+    _pack_filestat(
         memory,
         at,
-        stat.device & _DEVICE_MASK | (mode & 0o7777) << 48,
-        stat.inode & U64_MASK,
+        device & _DEVICE_MASK | (mode & 0o7777) << 48,
+        inode & U64_MASK,
         FILE_TYPES.get(mode & 0o170000, 0),
-        stat.links,
-        stat.size,
-        stat.atime & U64_MASK,
-        stat.mtime & U64_MASK,
-        stat.ctime & U64_MASK,
+        links,
+        size,
+        atime & U64_MASK,
+        mtime & U64_MASK,
+        ctime & U64_MASK,
     )
 
 

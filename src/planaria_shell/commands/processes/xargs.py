@@ -18,6 +18,8 @@ _EXCLUSIVE = "warning: options {} and {} are mutually exclusive, ignoring previo
 _BLANKS = re.compile(rb"[ \t\v\f\r]+")
 #: A word: parts that are plain, quoted, or after a backslash.
 _WORD = re.compile(rb"(?:[^ \t\n\v\f\r'\"\\]+|'[^'\n]*'|\"[^\"\n]*\"|\\[\s\S])+")
+#: A line of plain words that does not go on with the next one.
+_SIMPLE_LINE = re.compile(rb"(?:[ \t]*+[^ \t\n\v\f\r'\"\\\0]++)++\n")
 _PART = re.compile(rb"'([^'\n]*)'|\"([^\"\n]*)\"|\\([\s\S])")
 
 
@@ -98,6 +100,11 @@ class _Items:
         number = 0
         pending = b""
         for line in self.source:
+            if not pending and self.end is None and _SIMPLE_LINE.fullmatch(line):
+                number += 1
+                for item in line.split():
+                    yield number, item
+                continue
             text = pending + line
             pending = b""
             if text.endswith(b"\\\n"):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import codecs
 import os
 import stat
+from collections.abc import Iterable
 
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote, shell_quote_always
-from planaria_shell.toolkit.streams import FileInput, Source
+from planaria_shell.toolkit.streams import FileInput, Source, open_small
 from planaria_shell.toolkit.width import display_width
 
 __all__ = ["file_size"]
 
+_COUNTED = {"l": "lines", "w": "words", "m": "characters", "c": "bytes", "L": "longest"}
 _UNPRINTABLE = bytes([*range(9), *range(14, 32), 127])
 _LINE_ENDS = str.maketrans({"\r": "\n", "\f": "\n"})
 _SPACES = frozenset(b" \t\n\v\f\r")
@@ -45,15 +47,29 @@ def file_size(source: Source) -> int | None:
     return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
-def _count(source: Source, wanted: str) -> _Counts:
+def _counts_of(call: Invocation, name: str, wanted: str) -> _Counts:
+    """What is wanted of a file; raises OSError when it cannot be opened or read."""
+    if name and name != "-" and not name.startswith(("/dev/", "/proc/")):
+        source: Source | None
+        source, data = open_small(call.path(name))
+        if source is None:
+            return _count([data], wanted)
+    else:
+        source = call.open(name or "-")
+    with source:
+        if wanted == "c" and (size := file_size(source)):
+            counts = _Counts()
+            counts.bytes = size
+            return counts
+        return _count(source.chunks(), wanted)
+
+
+def _count(chunks: Iterable[bytes], wanted: str) -> _Counts:
     counts = _Counts()
-    if wanted == "c" and (size := file_size(source)):
-        counts.bytes = size
-        return counts
-    decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+    decoder = codecs.getincrementaldecoder("utf-8")("ignore") if "m" in wanted or "L" in wanted else None
     in_word = False
     columns = 0
-    for chunk in source.chunks():
+    for chunk in chunks:
         counts.bytes += len(chunk)
         if "l" in wanted:
             counts.lines += chunk.count(b"\n")
@@ -62,7 +78,7 @@ def _count(source: Source, wanted: str) -> _Counts:
             if shown:
                 counts.words += len(shown.split()) - (in_word and shown[0] not in _SPACES)
                 in_word = shown[-1] not in _SPACES
-        if "m" in wanted or "L" in wanted:
+        if decoder is not None:
             text = decoder.decode(chunk)
             counts.characters += len(text)
             if "L" in wanted:
@@ -110,15 +126,12 @@ def wc(call: Invocation) -> Status:
     for name in names:
         counts = _Counts()
         try:
-            source = call.open(name or "-")
+            counts = _counts_of(call, name, wanted)
         except IsADirectoryError as error:
             call.complain(shell_quote(name), error)
         except OSError as error:
             call.complain(shell_quote(name), error)
             continue
-        else:
-            with source:
-                counts = _count(source, wanted)
         total.add(counts)
         if total_when != "only":
             _show(call, counts, wanted, width, name)
@@ -191,14 +204,7 @@ def _standard_input_size(call: Invocation) -> int | None:
 
 
 def _show(call: Invocation, counts: _Counts, wanted: str, width: int, name: str) -> None:
-    numbers = {
-        "l": counts.lines,
-        "w": counts.words,
-        "m": counts.characters,
-        "c": counts.bytes,
-        "L": counts.longest,
-    }
-    fields = [f"{numbers[key]:{width}}" for key in wanted]
+    fields = [f"{getattr(counts, _COUNTED[key]):{width}}" for key in wanted]
     if name:
         fields.append(shell_quote(name, "") if "\n" in name else name)
     call.print(" ".join(fields))

@@ -202,6 +202,8 @@ class Predicates:
         letters = self._types(word)
         if letters == {"d"}:
             return lambda entry: entry.is_directory()
+        if "f" in letters:
+            return lambda entry: entry.regular or type_letter(entry.status().st_mode) in letters
         return lambda entry: type_letter(entry.status().st_mode) in letters
 
     def _find_xtype(self, word: str) -> Test:

@@ -27,11 +27,20 @@ class Entry:
         "full",
         "name",
         "path",
+        "regular",
         "start",
     )
 
     def __init__(
-        self, start: str, path: str, full: str, name: str, depth: int, follow: bool, directory: bool | None
+        self,
+        start: str,
+        path: str,
+        full: str,
+        name: str,
+        depth: int,
+        follow: bool,
+        directory: bool | None,
+        regular: bool = False,
     ) -> None:
         self.start = start
         self.path = path
@@ -41,6 +50,8 @@ class Entry:
         self.follow = follow
         #: Whether the listing that contains it says that it is a directory; None: not known.
         self.directory = directory
+        #: Whether it is known to be a regular file.
+        self.regular = regular
         self._status: os.stat_result | None = None
         self._lstat: os.stat_result | None = None
 
@@ -176,6 +187,10 @@ def _walk_from(call: Invocation, settings: Settings, top: Entry, device: int) ->
                     yield parent
                 continue
         first = None
+        if entry.directory is False:
+            if visible(entry):
+                yield entry
+            continue
         if loops(entry):
             continue
         if settings.contents_first:
@@ -204,6 +219,7 @@ def _children(entry: Entry, follow: bool) -> list[Entry]:
                 depth,
                 follow,
                 None if follow and item.is_symlink() else item.is_dir(follow_symlinks=False),
+                item.is_file(follow_symlinks=False),
             )
             for item in found
         ]

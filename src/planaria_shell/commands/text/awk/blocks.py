@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from planaria_shell.commands.text.awk.analysis import Analysis, walk
+from planaria_shell.commands.text.awk.columns import sum_of, with_columns
 from planaria_shell.commands.text.awk.syntax import (
     Assign,
     Binary,
@@ -192,14 +193,49 @@ class Blocks:
         if len(self.lines) == start + 1:
             self.write("pass")
         self.depth -= 1
-        head = f"for record in {chosen}:"
+        sources = {"record": chosen}
+        places: list[int] = []
         if eager:
-            body = "\n".join(self.lines[start:])
-            if re.search(r"\brecord\b", body):
-                head = f"for record, fields in zip({chosen}, map(split, {chosen})):"
+            if len(plain) == 1 and plain[0].first is None:
+                places = self._use_columns(start + 1)
+            code = "\n".join(self.lines[start:])
+            every = {**sources, "fields": "rows" if places else f"map(split, {chosen})"}
+            every |= {f"n{place}": f"all_n{place}" for place in places}
+            sources = {name: source for name, source in every.items() if re.search(rf"\b{name}\b", code)}
+        names, values = ", ".join(sources), ", ".join(sources.values())
+        head = f"for {names} in {values if len(sources) == 1 else f'zip({values})'}:"
+        indent = "    " * self.depth
+        self.lines[start] = Line(indent + head, self.line)
+        if places:
+            columns = ", ".join(f"all_n{place}" for place in places)
+            if "fields" in sources:
+                self.write_at(start, f"rows = list(map(split, {chosen}))")
+                start += 1
+                texts = f"text_columns(rows, {places})"
             else:
-                head = f"for fields in map(split, {chosen}):"
-        self.lines[start] = Line("    " * self.depth + head, self.line)
+                texts = f"R.block_columns({chosen}, split, {places})"
+            self.write_at(start, f"[{columns}] = map(numbers, {texts})")
+            added = sum_of(self.lines[-1]) if len(self.lines) == start + 3 else None
+            if added is not None and self.localized is not None:
+                variable, column = added
+                line = f"{variable} = sum_from({variable} or 0.0, all_{column})"
+                self.lines[start + 1 :] = [Line(indent + line, self.line)]
+
+    def write_at(self, place: int, line: str) -> None:
+        """Write a line between others."""
+        self.lines.insert(place, Line("    " * self.depth + line, self.line))
+
+    def _use_columns(self, start: int) -> list[int]:
+        """Have the code from the line `start` on take fields as numbers from columns; returns which.
+
+        There are none where conditions or loops decide what is looked at.
+        """
+        body = self.lines[start:]
+        if any(line.startswith("    " * (self.depth + 2)) for line in body):
+            return []
+        changed, places = with_columns(body)
+        self.lines[start:] = [Line(text, line.number) for text, line in zip(changed, body, strict=True)]
+        return places
 
     def _catch(self, start: int) -> None:
         """Put the body of the loop that begins at line `start` into a `try` for `next`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from planaria_shell.commands.text.awk.columns import numbers, sum_from, text_columns
 from planaria_shell.commands.text.awk.printf import format_values
 from planaria_shell.commands.text.awk.runtime import NO_FIELD, Exit, NextFile, NextRecord
 from planaria_shell.commands.text.awk.syntax import fatal
@@ -57,6 +58,7 @@ NAMESPACE: dict[str, Any] = {
     "power": _power, "modulo": _modulo, "put": _put, "format_values": format_values,
     "NextRecord": NextRecord, "NextFile": NextFile, "Exit": Exit, "special_text": special_text,
     "integer_text": _integer_text, "NO_FIELD": NO_FIELD, "float_text": _float_text,
+    "numbers": numbers, "sum_from": sum_from, "text_columns": text_columns,
 }  # fmt: skip
 #: What they begin with.
 PROLOGUE = (

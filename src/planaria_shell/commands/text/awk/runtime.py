@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import methodcaller
 from typing import Any
 
+from planaria_shell.commands.text.awk.columns import text_columns
 from planaria_shell.commands.text.awk.conversion import Conversion
 from planaria_shell.commands.text.awk.lexer import unescape
 from planaria_shell.commands.text.awk.output import Printing, Sink
@@ -339,6 +340,16 @@ class Runtime(Printing):
             if most:
                 return methodcaller("split", separator, most)
         return self.split
+
+    def block_columns(
+        self, lines: list[str], split: Callable[[str], list[str]], places: Sequence[int]
+    ) -> list[list[str]]:
+        """These fields of all lines, column by column."""
+        if self.FS == " " and list(places) == [0]:
+            text = "".join(lines)
+            if " " not in text and "\t" not in text and is_plain(text):
+                return [lines]  # each line is its only field
+        return text_columns(list(map(split, lines)), places)
 
     def close_current(self) -> None:
         """Done with the current file."""

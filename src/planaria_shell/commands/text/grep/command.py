@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import io
 import os
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from planaria_shell.state.command import Process, Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.regex.syntax import RegexError
-from planaria_shell.toolkit.streams import BLOCK, FileInput, decode, is_directory, open_input, reason
+from planaria_shell.toolkit.streams import Source, decode, is_directory, open_input, open_small, reason
 
 #: So many lines that were found in files are written at once.
 _WAITING = 500
@@ -123,11 +122,17 @@ def grep(call: Invocation) -> Generator[None, None, Status]:
                 search.write()
                 process.error(f"{name}: {message}")
             continue
-        search.begin(settings.label if name == "-" else name)
         opened = False
+        source: Source | None
         try:
-            source, data = _opened(path) if path else (open_input(process, name), b"")
+            if path:
+                source, data = open_small(path)
+                if source is None and search.leaves_out(data):
+                    continue
+            else:
+                source, data = open_input(process, name), b""
             opened = True
+            search.begin(settings.label if name == "-" else name)
             if source is None:
                 selected = search.whole(data)
             else:
@@ -152,22 +157,6 @@ def grep(call: Invocation) -> Generator[None, None, Status]:
             return 0
     search.write()
     return 2 if failed and not (output.quiet and selected_any) else 0 if selected_any else 1
-
-
-def _opened(path: str) -> tuple[FileInput | None, bytes]:
-    """A regular file: all of it if it is small, else open for reading."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        data = os.read(descriptor, BLOCK)
-        if len(data) == BLOCK:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            source = FileInput(io.FileIO(descriptor))
-            descriptor = -1
-            return source, b""
-        return None, data
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
 
 
 def _read(process: Process, given: list[tuple[str, str | None]], matcher: str) -> _Settings:

@@ -97,9 +97,11 @@ class Search:
         self.context = self.printing and (output.grouped or bool(self.before or self.after))
         if output.only_matching:
             self.before = self.after = 0
+        #: Whole lines are printed, or only what matches, with the file's name and perhaps the line's number.
         self.plain = self.printing and not (
-            output.numbers or output.offsets or output.colors or self.context
+            output.offsets or output.colors or self.context
             or output.max_count is not None or output.initial_tab
+            or (output.numbers and (output.invert or output.only_matching))
         )  # fmt: skip
         if output.only_matching:
             exact = matcher.pattern.exact and not matcher.pattern.nullable
@@ -110,6 +112,7 @@ class Search:
             and matcher.whole_text and matcher.pattern.by_lines
         )  # fmt: skip
         self.waiting: list[str] = []
+        self.kept: deque[tuple[str, int, int]] = deque(maxlen=self.before)
         literal = self.pattern.literal
         #: What is in every file of which something is printed or told.
         self.needed = (
@@ -122,7 +125,13 @@ class Search:
     def begin(self, name: str) -> None:
         """Turn to the next input."""
         self.name = name
-        self.prefix = self._name(":")
+        output = self.output
+        if not output.names:
+            self.prefix = ""
+        elif output.colors or output.null_names:
+            self.prefix = self._name(":")
+        else:
+            self.prefix = name + ":"
         self.selected = 0
         self.done = False
         self.binary = False
@@ -131,7 +140,7 @@ class Search:
         self.offset = 0
         # Lines of context: those after a selected line still to print, and those kept for the next.
         self.pending = 0
-        self.kept: deque[tuple[str, int, int]] = deque(maxlen=self.before)
+        self.kept.clear()
         # Whether lines were left out since the last printed one; between files there always are.
         self.skipped = True
 
@@ -150,12 +159,14 @@ class Search:
                     break
         return self._finish()
 
+    def leaves_out(self, data: bytes) -> bool:
+        """Whether nothing would be found or told of an input that is here as a whole: it need not begin."""
+        return self.needed not in data
+
     def whole(self, data: bytes) -> bool:
         """The same for an input that is here as a whole. What is found may wait for `write`."""
         self.done = self.output.max_count == 0
         if data and not self.done:
-            if self.needed and self.needed not in data:
-                return False
             text = decode(data)
             self._take(text if text.endswith(self.end) else text + self.end)
         return self._finish()
@@ -316,6 +327,13 @@ class Search:
                 position = end
             if position < len(text):
                 add(self._prefixed(text[position:]))
+        elif self.output.numbers:
+            number, position = self.line_number, 0
+            for start, end in self._matching(text):
+                number += text.count(self.end, position, start) + 1
+                position = end
+                add(f"{prefix}{number}:{text[start:end]}")
+            self.line_number = number + text.count(self.end, position)
         elif prefix:
             for start, end in self._matching(text):
                 add(prefix + text[start:end])
