@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 from _socket import AF_INET, AF_INET6, MSG_PEEK, SO_TYPE, SOCK_STREAM, SOL_SOCKET
+from _socket import socket as system_socket
 from typing import Any, Final, NoReturn
 
 from planaria_kernel.network import link
@@ -21,6 +22,12 @@ FIRST_DESCRIPTOR: Final = 1 << 20
 _FROM_HOST: Final = 1 << 20
 _TO_HOST: Final = 1 << 18
 
+#: From this size on a buffer is filled by the system, without a copy: small ones would be filled too often.
+_LARGE: Final = 1 << 16
+#: So many small ones are filled so after each large one: a reader with a buffer asks for the rest and refills
+#: its buffer, before it has another large one filled.
+_SMALL_ONES: Final = 2
+
 _default_timeout: float | None = None
 
 
@@ -33,6 +40,8 @@ class _Connection:
         #: Received, and not yet read by the code.
         self.peeked: bytes | memoryview = b""
         self.ended = False
+        #: How many small buffers the system may fill.
+        self.small_ones = 0
 
 
 _open: dict[int, _Connection] = {}
@@ -207,9 +216,35 @@ class Socket:
         view = memoryview(buffer).cast("B")
         if nbytes < 0:
             raise ValueError("negative buffersize in recv_into")
-        data = self._waiting(nbytes or len(view), flags)
+        view = view[: nbytes or len(view)]
+        if not flags and self._timeout != 0:
+            count = self._received_into(view)
+            if count:
+                return count
+        data = self._waiting(len(view), flags)
         view[: len(data)] = data
         return len(data)
+
+    def _received_into(self, buffer: memoryview) -> int:
+        """Have the host put into a buffer what comes next, which no copy is made of; its length, or 0 where
+        that has to be asked for.
+        """
+        connection = self._connection()
+        if connection.peeked or connection.ended or connection.number is None:
+            return 0
+        if len(buffer) >= _LARGE:
+            connection.small_ones = _SMALL_ONES
+        elif connection.small_ones:
+            connection.small_ones -= 1
+        else:
+            return 0
+        system = system_socket(AF_INET, SOCK_STREAM, 0, link.descriptor_of(connection.number))
+        try:
+            return system.recv_into(buffer)
+        except OSError:
+            return 0
+        finally:
+            system.detach()
 
     def recvfrom(self, bufsize: int, flags: int = 0, /) -> tuple[bytes, Any]:
         return self.recv(bufsize, flags), None
