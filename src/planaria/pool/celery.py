@@ -47,7 +47,7 @@ class CeleryEngine(Engine):
         queue: str | None = None,
         **options: Any,
     ) -> None:
-        settings = pickle.dumps(WorkerSettings(store, callbacks, options, most_live, setup))
+        settings = pickle.dumps(WorkerSettings(store, callbacks, options, most_live, setup=setup))
         self._queue = queue
         self._threads = ThreadPoolExecutor(_WAITING, thread_name_prefix="planaria-celery")
 
