@@ -219,7 +219,7 @@ found
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_websockets(new_session: Any, clients: str, value_of: Any) -> None:
-    """The clients of WebSockets of websockets and of aiohttp send and receive."""
+    """The clients of WebSockets of websockets and of aiohttp send and receive, the synchronous one too."""
     with serving(WebSocketHandler) as port:
         session = new_session(network=Network(allow=[f"ws://localhost:{port}"]), image=clients)
         code = f"""
@@ -235,3 +235,24 @@ async with aiohttp.ClientSession() as client, client.ws_connect(url) as connecti
 found
 """
         assert value_of(session, code) == ["a", "é" * 30, "b"]
+        code = """
+import contextlib, websockets.sync.client
+stack = contextlib.ExitStack()
+one, other = (stack.enter_context(websockets.sync.client.connect(url)) for _ in range(2))
+for number in range(30):
+    one.send(str(number))
+other.send("other")
+found = [other.recv(), *(one.recv() for _ in range(30))]
+try:
+    one.recv(timeout=0.1)
+except TimeoutError:
+    found.append("nothing")
+one.close()
+try:
+    one.recv()
+except websockets.ConnectionClosedOK as error:
+    found.append(error.rcvd.code)
+found
+"""
+        assert value_of(session, code) == ["other", *map(str, range(30)), "nothing", 1000]
+        assert value_of(session, "other.send('later'); got = other.recv(); stack.close(); got") == "later"

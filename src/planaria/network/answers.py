@@ -144,6 +144,7 @@ class AnswerReader:
                 case h11.InformationalResponse():
                     out += self._sent(self._interim(event))
                     if event.status_code == 101:
+                        self._request.status = 101
                         out.append(self._server.trailing_data[0])
                         self.is_done = self.is_upgraded = True
                 case h11.Response():

@@ -12,8 +12,17 @@ from _socket import socket as system_socket
 from typing import Any, Final, NoReturn
 
 from planaria_kernel.network import link
+from planaria_kernel.network.turns import is_turn, waited
 
-__all__ = ["FIRST_DESCRIPTOR", "Socket", "number_of", "set_default_timeout"]
+__all__ = [
+    "FIRST_DESCRIPTOR",
+    "NOTHING_ELSE",
+    "Socket",
+    "is_paired",
+    "number_of",
+    "pair",
+    "set_default_timeout",
+]
 
 #: Descriptors of sockets begin here, far above those of files.
 FIRST_DESCRIPTOR: Final = 1 << 20
@@ -28,6 +37,8 @@ _LARGE: Final = 1 << 16
 #: its buffer, before it has another large one filled.
 _SMALL_ONES: Final = 2
 
+NOTHING_ELSE: Final = "nothing else runs that could send to this end of the pair of sockets"
+
 _default_timeout: float | None = None
 
 
@@ -40,6 +51,8 @@ class _Connection:
         #: Received, and not yet read by the code.
         self.peeked: bytes | memoryview = b""
         self.ended = False
+        #: The other end of a pair, which is not the host's.
+        self.other: _Connection | None = None
         #: How many small buffers the system may fill.
         self.small_ones = 0
 
@@ -52,6 +65,20 @@ def number_of(descriptor: int) -> int | None:
     """The host's number of a connected socket."""
     connection = _open.get(descriptor)
     return None if connection is None or connection.ended else connection.number
+
+
+def is_paired(descriptor: int) -> bool:
+    """Whether it is one end of a pair."""
+    connection = _open.get(descriptor)
+    return connection is not None and connection.other is not None
+
+
+def pair() -> tuple[Socket, Socket]:
+    """Two sockets that are connected to each other."""
+    one, other = Socket(), Socket()
+    ends = one._connection(), other._connection()
+    ends[0].other, ends[1].other = ends[1], ends[0]
+    return one, other
 
 
 def has_peeked(descriptor: int) -> bool:
@@ -204,20 +231,30 @@ class Socket:
         return data if len(data) <= size else memoryview(data)[:size]
 
     def _receive(self, connection: _Connection) -> bytes | memoryview:
-        data = link.blocking("receive", self._number(), _FROM_HOST, self._timeout)
-        if data is None:
+        if connection.other is not None:
+            if self._timeout is None:
+                raise OSError(errno.EDEADLK, NOTHING_ELSE)
+            found = []
+        else:
+            found = waited(self._asked, self._timeout)
+        if not found:
             if self._timeout == 0:
                 raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
             raise TimeoutError("timed out")
-        connection.ended = not data
-        return data  # type: ignore[no-any-return]
+        connection.ended = not found[0]
+        return found[0]
+
+    def _asked(self, seconds: float | None) -> list[bytes | memoryview]:
+        """What the host has within so many seconds; nothing if it has nothing."""
+        data = link.blocking("receive", self._number(), _FROM_HOST, seconds)
+        return [] if data is None else [data]
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0, /) -> int:
         view = memoryview(buffer).cast("B")
         if nbytes < 0:
             raise ValueError("negative buffersize in recv_into")
         view = view[: nbytes or len(view)]
-        if not flags and self._timeout != 0:
+        if not flags and self._timeout != 0 and not is_turn():
             count = self._received_into(view)
             if count:
                 return count
@@ -254,7 +291,12 @@ class Socket:
 
     def send(self, data: Any, flags: int = 0, /) -> int:
         part = bytes(memoryview(data).cast("B")[:_TO_HOST])
-        if part:
+        other = self._connection().other
+        if other is not None:
+            if other.ended:
+                raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+            other.peeked = bytes(other.peeked) + part
+        elif part:
             link.blocking("send", self._number(), part)
         return len(part)
 
@@ -277,7 +319,9 @@ class Socket:
     def close(self) -> None:
         connection = _open.pop(self._descriptor, None)
         self._descriptor = -1
-        if connection is not None and connection.number is not None and link.is_enabled():
+        if connection is not None and connection.other is not None:
+            connection.ended = connection.other.ended = True
+        elif connection is not None and connection.number is not None and link.is_enabled():
             link.blocking("close", connection.number)
 
     def detach(self) -> int:
