@@ -34,9 +34,9 @@ _SHORTEST: Final = 0.002
 
 
 class Incoming:
-    """The receiving side of one connection. `note` is told why nothing more comes.
+    """The receiving side of one connection. `note` learns why nothing more comes.
 
-    Coroutines are for the event loop, the other methods for whoever's turn it is.
+    Coroutines are for the event loop, the other methods for the side whose turn it is.
     """
 
     def __init__(

@@ -313,7 +313,7 @@ class _Actor:
 
     def leave(self, idle: float) -> None:
         """End for good, unless there was a step within so many seconds."""
-        import ray
+        import ray  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
         if time.monotonic() - self._used_at >= idle:
             self._worker.close()

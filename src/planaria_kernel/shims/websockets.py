@@ -62,7 +62,7 @@ def _change_connection(module: Any) -> None:
 
 def _change_client(module: Any) -> None:
     def recv_events(self: Any) -> None:
-        """Take in what has come; at the end nobody waits for the answer to the handshake any more."""
+        """Take in what has come; at the end the code no longer waits for the answer to the handshake."""
         super(module.ClientConnection, self).recv_events()
         self.response_rcvd.set()
 
