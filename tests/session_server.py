@@ -82,9 +82,12 @@ def process(
     )
     assert running.stderr is not None
     try:
-        line = running.stderr.readline()
-        found = re.search(r"http://\S+", line)
-        assert found is not None, line + running.stderr.read()
+        found, told = None, ""
+        while found is None:
+            line = running.stderr.readline()
+            assert line, told
+            told += line
+            found = re.search(r"(?<=serving sessions at )http://\S+", line)
         yield found[0], running.pid
     finally:
         if running.poll() is None:

@@ -1,18 +1,26 @@
-"""A server of HTTP and one of HTTPS, which answer what they were asked."""
+"""A server of HTTP and one of HTTPS, which answer what they were asked, and an image with their clients."""
 
 from __future__ import annotations
 
 import os
 import ssl
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
 from http_servers import serve
 
 from planaria import Image
+
+#: Long enough for a machine that has other work to do.
+TIMEOUT = 120
+CLIENTS = [
+    *("aiohttp", "certifi", "httpx", "httpx2", "pg8000", "pymysql", "redis", "requests", "urllib3"),
+    "websockets",
+]
 
 
 @pytest.fixture(scope="session")
@@ -43,9 +51,21 @@ def certificates(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session")
-def requests_image() -> Iterator[str]:
-    """The name of an image with requests and httpx, which no other process uses."""
-    name = f"network-requests-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    Image.build(name, packages=["requests", "httpx"])
+def clients() -> Iterator[str]:
+    """The name of an image with clients of the network, which no other process uses."""
+    name = f"network-clients-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    Image.build(name, packages=CLIENTS)
     yield name
     Image.remove(name)
+
+
+@pytest.fixture
+def value_of() -> Callable[[Any, str], Any]:
+    """A function for the value of code in a session, which must succeed."""
+
+    def find(session: Any, code: str) -> Any:
+        result = session.run(code, timeout=TIMEOUT)
+        assert result.error is None, result.error.traceback
+        return result.value
+
+    return find

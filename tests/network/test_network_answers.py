@@ -40,7 +40,7 @@ def read(
     for event in events:
         assert isinstance(event, (h11.Request, h11.EndOfMessage))
         server.send(event)
-    reader = AnswerReader(guest, server, NetworkRequest(method, "/"), IssuedValues(secrets).scrubber())
+    reader = AnswerReader(guest, server, NetworkRequest(method, "/"), IssuedValues(secrets).scrubber(), 0.0)
     out = b""
     places = [0, *sorted(cut % (len(answer) + 1) for cut in cuts), len(answer)]
     for start, end in pairwise(places):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,34 +9,18 @@ import pytest
 import trustme
 from database_servers import PASSWORD, mariadb, postgresql
 
-from planaria import Image, Network
+from planaria import Network
 
 pytestmark = pytest.mark.slow
 
-#: Long enough for a machine that has other work to do.
-TIMEOUT = 120
 
-
-@pytest.fixture(scope="module")
-def drivers() -> Iterator[str]:
-    """The name of an image with drivers in pure Python."""
-    name = f"network-drivers-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    Image.build(name, packages=["pg8000", "pymysql"])
-    yield name
-    Image.remove(name)
-
-
-def value_of(session: Any, code: str) -> Any:
-    result = session.run(code, timeout=TIMEOUT)
-    assert result.error is None, result.error.traceback
-    return result.value
-
-
-def test_postgresql(new_session: Any, drivers: str, authority: trustme.CA, certificates: Path) -> None:
+def test_postgresql(
+    new_session: Any, clients: str, authority: trustme.CA, certificates: Path, value_of: Any
+) -> None:
     """pg8000 logs in to PostgreSQL, with TLS and without, keeps rows in transactions, and sees the server's errors."""
     with postgresql(authority) as port:
         network = Network(allow=[f"tcp://localhost:{port}"], certificates=certificates)
-        session = new_session(network=network, image=drivers)
+        session = new_session(network=network, image=clients)
         code = f"""
 import pg8000.dbapi, pg8000.native
 place = dict(user="planaria", host="localhost", port={port}, database="postgres", password={PASSWORD!r})
@@ -71,10 +52,10 @@ encrypted, rows, size, reason, refused
         assert value_of(session, code) == ([[True]], rows, 3_000_000, "42P01", "28P01")
 
 
-def test_mysql(new_session: Any, drivers: str) -> None:
+def test_mysql(new_session: Any, clients: str, value_of: Any) -> None:
     """PyMySQL keeps rows in transactions of MariaDB, reads large ones, and sees the server's errors."""
     with mariadb() as port:
-        session = new_session(network=Network(allow=[f"tcp://localhost:{port}"]), image=drivers)
+        session = new_session(network=Network(allow=[f"tcp://localhost:{port}"]), image=clients)
         code = f"""
 import pymysql
 connection = pymysql.connect(host="localhost", port={port}, user="planaria", charset="utf8mb4")
@@ -99,9 +80,9 @@ rows, size, reason
         assert value_of(session, code) == (((0, ""), (1, "é"), (2, "éé")), 3_000_000, 1146)
 
 
-def test_database_without_a_rule(new_session: Any, drivers: str) -> None:
+def test_database_without_a_rule(new_session: Any, clients: str, value_of: Any) -> None:
     """A server that no rule names is a refusal in the driver's own error."""
-    session = new_session(network=Network(allow=["tcp://localhost:1"]), image=drivers)
+    session = new_session(network=Network(allow=["tcp://localhost:1"]), image=clients)
     code = """
 import pymysql
 try:

@@ -14,7 +14,7 @@ from planaria import Network, Secret
 @pytest.mark.slow
 def test_one_api_with_a_token(
     new_session: Any,
-    requests_image: str,
+    clients: str,
     https_port: int,
     certificates: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -23,7 +23,7 @@ def test_one_api_with_a_token(
     monkeypatch.setenv("GITHUB_TOKEN", "ghp_0123456789")
     api = f"localhost:{https_port}"
     session = new_session(
-        image=requests_image,
+        image=clients,
         network=Network(
             allow=[api, "https://api.example.com/v1/", "GET https://*.wikipedia.org/"],
             secrets=[Secret("GITHUB_TOKEN", os.environ["GITHUB_TOKEN"], hosts=[api])],

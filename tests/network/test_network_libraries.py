@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import smtplib
 import threading
 import uuid
 import xmlrpc.server
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from small_servers import MailHandler, WebSocketHandler, serving
 
-from planaria import Image, Network
-
-#: Long enough for a machine that has other work to do.
-TIMEOUT = 120
-
-
-@pytest.fixture(scope="module")
-def packages() -> Iterator[str]:
-    """The name of an image with the libraries that are packages."""
-    name = f"network-libraries-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    Image.build(name, packages=["urllib3", "aiohttp", "httpx2", "websockets", "redis", "certifi"])
-    yield name
-    Image.remove(name)
-
-
-def value_of(session: Any, code: str) -> Any:
-    result = session.run(code, timeout=TIMEOUT)
-    assert result.error is None, result.error.traceback
-    return result.value
+from planaria import Network
 
 
 @pytest.fixture
@@ -49,7 +29,7 @@ def web(new_session: Any, http_port: int) -> Any:
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_pandas(web: Any) -> None:
+def test_pandas(web: Any, value_of: Any) -> None:
     """pandas reads a table from a URL, also a compressed one."""
     code = """
 import pandas
@@ -58,7 +38,7 @@ pandas.read_csv(base + "/bytes/10").columns.tolist(), pandas.read_csv(base + "/g
     assert value_of(web(), code) == (["x" * 10], "compressed")
 
 
-def test_xmlrpc(new_session: Any) -> None:
+def test_xmlrpc(new_session: Any, value_of: Any) -> None:
     """xmlrpc.client calls functions, several in one request, and raises the server's faults."""
     with xmlrpc.server.SimpleXMLRPCServer(("127.0.0.1", 0), logRequests=False) as server:
         server.register_function(lambda one, other: one + other, "add")
@@ -86,7 +66,7 @@ found
             thread.join()
 
 
-def test_smtplib(new_session: Any) -> None:
+def test_smtplib(new_session: Any, value_of: Any) -> None:
     """smtplib sends a message over a `tcp://` rule."""
     handler = type("Handler", (MailHandler,), {"messages": []})
     with serving(handler) as port:
@@ -96,7 +76,7 @@ import email.message, smtplib
 message = email.message.EmailMessage()
 message["From"], message["To"], message["Subject"] = "a@mail.test", "b@mail.test", "Hello"
 message.set_content("one\\n.\\ntwo\\n")
-with smtplib.SMTP("localhost", {port}, timeout={TIMEOUT}) as server:
+with smtplib.SMTP("localhost", {port}, timeout=120) as server:
     refused = server.send_message(message)
 refused
 """
@@ -108,7 +88,7 @@ refused
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_urllib3(web: Any, packages: str) -> None:
+def test_urllib3(web: Any, clients: str, value_of: Any) -> None:
     """urllib3 pools connections, opens closed ones again, retries, streams and has timeouts."""
     code = """
 import urllib3
@@ -128,7 +108,7 @@ found.append(sum(map(len, answer.stream(1 << 16))))
 answer.release_conn()
 found
 """
-    assert value_of(web(image=packages), code) == [
+    assert value_of(web(image=clients), code) == [
         *(b"one two th", b"compressed", b"then close", b"to the end"),
         (1, 4),
         "/echo",
@@ -139,7 +119,7 @@ found
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_aiohttp(web: Any, packages: str) -> None:
+def test_aiohttp(web: Any, clients: str, value_of: Any) -> None:
     """aiohttp reads every framing, sends bodies, makes requests at the same time and has timeouts."""
     code = """
 import aiohttp, asyncio
@@ -161,12 +141,12 @@ found
 """
     sizes = [13, 1100, 11, 10, 300_000, 500_000]
     expected = [*sizes, list(range(20)), "TimeoutError", "ClientConnectorError"]
-    assert value_of(web(image=packages), code) == expected
+    assert value_of(web(image=clients), code) == expected
 
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_httpx2(web: Any, packages: str) -> None:
+def test_httpx2(web: Any, clients: str, value_of: Any) -> None:
     """httpx2 works with and without await, and streams."""
     code = """
 import httpx2
@@ -179,15 +159,15 @@ async with httpx2.AsyncClient() as client:
 found
 """
     expected = ["one two th", "compressed", "then close", "to the end", [1], 100_000]
-    assert value_of(web(image=packages), code) == expected
+    assert value_of(web(image=clients), code) == expected
 
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_redis(new_session: Any, packages: str, redis_url: str) -> None:
+def test_redis(new_session: Any, clients: str, redis_url: str, value_of: Any) -> None:
     """redis-py keeps values, runs pipelines and subscribes over a `tcp://` rule, with and without await."""
     place = redis_url.removeprefix("redis://").partition("/")[0]
-    session = new_session(network=Network(allow=[f"tcp://{place}"]), image=packages)
+    session = new_session(network=Network(allow=[f"tcp://{place}"]), image=clients)
     names = f"network-{uuid.uuid4().hex}"
     code = f"""
 import redis, redis.asyncio
@@ -199,7 +179,7 @@ with redis.Redis.from_url("{redis_url}", socket_keepalive=True) as client:
     channel = client.pubsub()
     channel.subscribe("{names}")
     client.publish("{names}", "a")
-    found += [channel.get_message(timeout={TIMEOUT})["data"] for _ in range(2)] + [channel.get_message(timeout=0.1)]
+    found += [channel.get_message(timeout=120)["data"] for _ in range(2)] + [channel.get_message(timeout=0.1)]
     channel.close()
 async with redis.asyncio.from_url("{redis_url}") as client:
     await client.set("{names}", 1)
@@ -214,11 +194,11 @@ found
 @pytest.mark.slow
 @pytest.mark.exhaustive
 def test_certificates_of_libraries(
-    new_session: Any, packages: str, https_port: int, certificates: Path
+    new_session: Any, clients: str, https_port: int, certificates: Path, value_of: Any
 ) -> None:
     """certifi and truststore find what they look for; which servers are trusted is up to the host."""
     network = Network(allow=[f"https://localhost:{https_port}"], certificates=certificates)
-    session = new_session(network=network, image=packages)
+    session = new_session(network=network, image=clients)
     code = f"""
 import certifi, httpx2, os, ssl, truststore, urllib.request
 url, found = "https://localhost:{https_port}/status/201", [os.path.getsize(certifi.where()) > 100_000]
@@ -238,10 +218,10 @@ found
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
-def test_websockets(new_session: Any, packages: str) -> None:
-    """The clients of WebSockets of websockets and of aiohttp send and receive."""
+def test_websockets(new_session: Any, clients: str, value_of: Any) -> None:
+    """The clients of WebSockets of websockets and of aiohttp send and receive, the synchronous one too."""
     with serving(WebSocketHandler) as port:
-        session = new_session(network=Network(allow=[f"ws://localhost:{port}"]), image=packages)
+        session = new_session(network=Network(allow=[f"ws://localhost:{port}"]), image=clients)
         code = f"""
 import aiohttp, websockets.asyncio.client
 url, found = "ws://localhost:{port}/", []
@@ -255,3 +235,24 @@ async with aiohttp.ClientSession() as client, client.ws_connect(url) as connecti
 found
 """
         assert value_of(session, code) == ["a", "é" * 30, "b"]
+        code = """
+import contextlib, websockets.sync.client
+stack = contextlib.ExitStack()
+one, other = (stack.enter_context(websockets.sync.client.connect(url)) for _ in range(2))
+for number in range(30):
+    one.send(str(number))
+other.send("other")
+found = [other.recv(), *(one.recv() for _ in range(30))]
+try:
+    one.recv(timeout=0.1)
+except TimeoutError:
+    found.append("nothing")
+one.close()
+try:
+    one.recv()
+except websockets.ConnectionClosedOK as error:
+    found.append(error.rcvd.code)
+found
+"""
+        assert value_of(session, code) == ["other", *map(str, range(30)), "nothing", 1000]
+        assert value_of(session, "other.send('later'); got = other.recv(); stack.close(); got") == "later"

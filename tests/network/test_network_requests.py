@@ -542,10 +542,10 @@ def test_other_executors() -> None:
 
 
 @pytest.mark.slow
-def test_libraries(new_session: Any, requests_image: str, https_port: int, certificates: Path) -> None:
+def test_libraries(new_session: Any, clients: str, https_port: int, certificates: Path) -> None:
     """requests and httpx, with and without await, work unchanged."""
     network = Network(allow=[f"https://localhost:{https_port}"], certificates=certificates)
-    session = new_session(network=network, image=requests_image)
+    session = new_session(network=network, image=clients)
     result = session.run(f"""
 import httpx, requests
 url = "https://localhost:{https_port}/"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 from planaria import CallbackRegistry, Suspend
@@ -52,3 +53,12 @@ def enter(path: str) -> None:
 def leave(path: str) -> None:
     """Remove that file."""
     Path(path).unlink()
+
+
+@registry.callback
+def meet(place: str) -> int:
+    """Wait for a second worker that executes this; how many have come."""
+    Path(place, str(os.getpid())).touch()
+    while len(os.listdir(place)) < 2:
+        time.sleep(0.02)
+    return len(os.listdir(place))

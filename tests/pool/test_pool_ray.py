@@ -17,8 +17,9 @@ import ray
 from ray._private import services
 from ray._private.services import get_node
 from ray.cluster_utils import Cluster
+from session_server import client_of, process
 
-from planaria.pool import Pool, WorkerLost
+from planaria.pool import Pool, PoolError, RayWorkers, WorkerLost
 
 pytestmark = pytest.mark.slow
 
@@ -36,18 +37,23 @@ def patient_get_node(*arguments: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def pool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pool]:
+def cluster() -> Iterator[Any]:
+    """A cluster of two nodes with a processor each, which this process is connected to."""
     modules = {"PYTHONPATH": str(Path(__file__).parent)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(services, "get_node", patient_get_node)
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
         cluster.add_node(num_cpus=1)
     ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": modules})
-    store = f"file://{tmp_path_factory.mktemp('sessions')}"
-    with Pool(store, "ray", callbacks="pool_callbacks:registry", workers=2) as pool:
-        yield pool
+    yield cluster
     ray.shutdown()
     cluster.shutdown()
+
+
+@pytest.fixture
+def pool(cluster: Any, tmp_path: Path) -> Iterator[Pool]:
+    with Pool(f"file://{tmp_path}/store", "ray", callbacks="pool_callbacks:registry", workers=2) as pool:
+        yield pool
 
 
 def test_forks_on_two_nodes(pool: Pool) -> None:
@@ -77,3 +83,62 @@ def test_an_actor_that_ends_in_a_step_loses_nothing(pool: Pool, tmp_path: Path) 
     with pytest.raises(WorkerLost):
         pool.run("killed", "n = 9\nawait end()")
     assert pool.run("killed", "n").value == 1
+
+
+def test_growing(cluster: Any, tmp_path: Path) -> None:
+    """Workers are added while steps wait, up to a number, and end again when they have nothing to do."""
+    workers = RayWorkers(most=2, idle=1.0, options={"num_cpus": 0.5})
+    with Pool(f"file://{tmp_path}/store", workers, callbacks="pool_callbacks:registry", workers=1) as pool:
+        pool.run("a", "n = 0")
+        assert len(pool.worker_pids()) == 1
+        place = tmp_path / "place"
+        place.mkdir()
+        assert pool.map(["a", "b"], f"await meet({str(place)!r})") == [2, 2]
+        while len(pool.worker_pids()) > 1:
+            time.sleep(0.05)
+        assert pool.run("b", "1 + 1").value == 2
+
+
+def test_detached_workers(cluster: Any, tmp_path: Path) -> None:
+    """Workers with a name outlive their pool and are used by the next one, until someone ends them."""
+    workers = RayWorkers("agents", options={"num_cpus": 0.5})
+    store = f"file://{tmp_path}/store"
+    with Pool(store, workers, workers=1) as pool:
+        pool.run("a", "n = 5")
+        pids = pool.worker_pids()
+    with Pool(store, workers, workers=1) as pool:
+        assert pool.run("a", "n").value == 5
+        assert pool.worker_pids() == pids
+    with (
+        Pool(f"file://{tmp_path}/other", workers, workers=1) as pool,
+        pytest.raises(PoolError, match="have another store"),
+    ):
+        pool.run("a", "n")
+    assert workers.end() == 1
+    with Pool(store, workers, workers=1) as pool:
+        assert pool.run("a", "n").value == 5
+        assert pool.worker_pids() != pids
+    assert workers.end() == 1
+
+
+def test_servers(cluster: Any, tmp_path: Path) -> None:
+    """`planaria serve --pool ray` has servers in actors, whose sessions answer after the servers were killed."""
+    options = ["--pool", "ray", "--workers", "2", "--store", str(tmp_path / "store"), "--token", "secret"]
+    environment = {"RAY_ADDRESS": cluster.address}
+    with process(*options, environment=environment) as (url, _), client_of(url, "secret") as client:
+        names = [f"s{number}" for number in range(4)]
+        for name in names:
+            assert client.post("/v1/sessions", json={"id": name}).status_code == 201
+            assert client.post(f"/v1/sessions/{name}/run", json={"code": f"x = {name!r}"}).status_code == 200
+        servers = [
+            int(place.parent.name)
+            for place in Path("/proc").glob("[0-9]*/cmdline")
+            if str(tmp_path / "store").encode() in place.read_bytes() and b"--pool" not in place.read_bytes()
+        ]
+        assert len(servers) == 2
+        for server in servers:
+            os.kill(server, signal.SIGKILL)
+        for name in names:
+            key = {"Idempotency-Key": name}
+            answer = client.post(f"/v1/sessions/{name}/run", json={"code": "x"}, headers=key)
+            assert answer.json().get("value") == name, answer.text

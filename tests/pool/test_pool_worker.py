@@ -48,6 +48,18 @@ def test_any_worker_resumes_a_session() -> None:
     assert (value(reply), reply.was_live) == (4, True)
 
 
+def test_live_sessions_are_bounded_by_memory() -> None:
+    """A worker closes the sessions that it used least recently once they take too much memory, but not the last."""
+    worker = Worker(WorkerSettings(MemoryStore(), most_live_memory=100 << 20))
+    for name in ("large", "small", "other"):
+        step(worker, "data = bytes(range(256)) * (80 << 12)" if name == "large" else "n = 1", name)
+    assert all(step(worker, "n = 2", name).was_live for name in ("small", "other"))
+    assert step(worker, "len(data)", "large").was_live
+    step(worker, "data = bytes(range(256)) * (40 << 12)", "small")
+    assert not step(worker, "len(data)", "large").was_live  # closed for the one before
+    assert step(worker, "data *= 2", "large").was_live
+
+
 def test_a_step_that_is_sent_again_is_not_executed_again() -> None:
     """A step that was saved is answered with its own result, also by another worker."""
     store = MemoryStore()

@@ -125,18 +125,17 @@ class RayServers:
 
 
 class _ServerActor:
-    """Keeps a server running on its machine."""
+    """Keeps a server running on its machine. Ray runs an event loop for it, which also passes on its log."""
 
     def __init__(self, arguments: list[str]) -> None:
-        self._loop = asyncio.new_event_loop()
         host = socket.gethostbyname(socket.gethostname())
         self._servers = ProcessServers([sys.executable, *arguments, "--host", host], 1)
 
-    def url(self) -> str:
-        return self._loop.run_until_complete(self._servers.url(0))
+    async def url(self) -> str:
+        return await self._servers.url(0)
 
-    def end(self) -> None:
-        self._loop.run_until_complete(self._servers.close())
+    async def end(self) -> None:
+        await self._servers.close()
 
 
 async def _show(stream: asyncio.StreamReader) -> None:

@@ -58,8 +58,9 @@ def send(store: Store, tiers: Sequence[Tier], images: Sequence[str], console: Co
     for one in images:
         image = Image.find(one)
         with Session(image=image) as session:
-            snapshot = bytes(session.snapshot_state())
-        store.attachments.put("image", one, encode((snapshot, list(image.packages))))
+            snapshot = session.snapshot_state()
+        store.keep_images(snapshot)
+        store.attachments.put("image", one, encode((bytes(snapshot), list(image.packages))))
         console.print(f"image {one}: {len(snapshot) / 1e6:.0f} MB sent")
 
 
@@ -87,6 +88,7 @@ def fetch(store: Store, tiers: Sequence[Tier], images: Sequence[str], console: C
         if found is None:
             raise click.ClickException(f"the store has no image {one!r}: send it by `planaria setup --to`")
         data, packages = decode(found)
+        store.take_images(Snapshot(data))
         with Session.from_snapshot(Snapshot(data)):
             pass  # the image is in the cache now
         recipe = Recipe.from_json(Snapshot(data).header.recipe)

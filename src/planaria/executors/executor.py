@@ -61,6 +61,9 @@ class Host(Protocol):
     def input(self, prompt: str) -> Answer:
         """A line for `input()`."""
 
+    def receive(self, descriptor: int, buffer: memoryview) -> int:
+        """Put what a connection has received into a buffer; its length, 0 for nothing yet. Raises OSError."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entered:

@@ -213,6 +213,8 @@ class WasmExecutor(Executor):
             clock=self._clock,
             random=self._random,
             on_output=self._host.output,
+            # What is repeated gets from the journal what the host answered.
+            receive=self._host.receive if self._journal is None else None,
         )
         self._connect(wasi)
         with host_resources("a new sandbox"):

@@ -19,7 +19,7 @@ from planaria.files.quota import Quota
 from planaria.runtime.cache import CompileCache, cache_failure
 from planaria.storage.atomic import write_atomically
 
-__all__ = ["find_tree", "keep_tree", "tree_digest", "tree_path"]
+__all__ = ["find_tree", "keep_tree", "read_tree", "tree_digest", "tree_path"]
 
 _LENGTH: Final = struct.Struct("<Q")
 
@@ -63,9 +63,20 @@ def find_tree(digest: str) -> MemorySnapshot | None:
     CompileCache().check()
     place = tree_path(digest)
     try:
-        data = memoryview(place.read_bytes())
+        data = place.read_bytes()
     except FileNotFoundError:
         return None
+    try:
+        return read_tree(data, digest)
+    except (ValueError, SnapshotError) as error:
+        raise RuntimeSetupError(
+            f"the files of an image in {place} are damaged ({error}); remove that file"
+        ) from error
+
+
+def read_tree(contents: bytes, digest: str) -> MemorySnapshot:
+    """The tree of that digest, from what its file has. Raises ValueError and SnapshotError for others."""
+    data = memoryview(contents)
     try:
         size = _LENGTH.unpack_from(data)[0]
         at = _LENGTH.size + size
@@ -77,8 +88,6 @@ def find_tree(digest: str) -> MemorySnapshot | None:
         tree = read_memory_manifest(told["manifest"], chunks, quota=Quota())
         if tree_digest(told["manifest"]) != digest:
             raise ValueError("its description is for other files")
-    except (struct.error, LookupError, TypeError, ValueError, SnapshotError) as error:
-        raise RuntimeSetupError(
-            f"the files of an image in {place} are damaged ({error}); remove that file"
-        ) from error
+    except (struct.error, LookupError, TypeError) as error:
+        raise ValueError(str(error)) from error
     return tree

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import zlib
 from collections.abc import Iterable, Sequence
 from typing import Final, cast
@@ -48,12 +49,19 @@ class AnswerReader:
     """Reads the answer to one request and writes it for the code."""
 
     def __init__(
-        self, guest: h11.Connection, server: h11.Connection, request: NetworkRequest, scrubber: Scrubber
+        self,
+        guest: h11.Connection,
+        server: h11.Connection,
+        request: NetworkRequest,
+        scrubber: Scrubber,
+        started: float,
     ) -> None:
         self._guest = guest
         self._server = server
         self._request = request
         self._scrubber = scrubber
+        #: When the request was made, by the monotonic clock.
+        self._started = started
         self._inflate: zlib._Decompress | None = None
         self._window = 0
         self._has_body = False
@@ -69,14 +77,30 @@ class AnswerReader:
         """Whether no further request can use the connection."""
         self.is_upgraded = False
 
-    def feed(self, data: bytes) -> Sequence[bytes | bytearray]:
+    @property
+    def passable(self) -> int:
+        """How many bytes come next that are passed on as they are."""
+        return self._to_pass or 0
+
+    def begin_next(self) -> bool:
+        """Be through with the request on both sides; False while its body is still being sent."""
+        if not self._guest.our_state is self._guest.their_state is h11.DONE:
+            return False
+        self._guest.start_next_cycle()
+        return True
+
+    def feed(self, data: bytes | memoryview) -> Sequence[bytes | bytearray | memoryview]:
         """What the code gets, in parts, for what the server sent; no data is its end. Raises
         h11.RemoteProtocolError.
 
         An answer that ends too early ends so for the code too, whose library says what is missing.
         """
-        if self._to_pass is not None:
-            return self._pass_on(data, self._to_pass)
+        parts = self._passed_on(data, self._to_pass) if self._to_pass is not None else self._parsed(data)
+        if self.is_done:
+            self._request.duration_ms = (time.monotonic() - self._started) * 1e3
+        return parts
+
+    def _parsed(self, data: bytes | memoryview) -> Sequence[bytes | bytearray | memoryview]:
         before, waiting = self._server.their_state, self._server.trailing_data[0]
         try:
             return self._events(data)
@@ -86,12 +110,12 @@ class AnswerReader:
                 raise
         return self._cut_off()
 
-    def _cut_off(self) -> Sequence[bytes | bytearray]:
+    def _cut_off(self) -> Sequence[bytes | bytearray | memoryview]:
         self._request.reason = "the server closed the connection before the end of its answer"
         self.is_done = self.is_closed = True
         return []  # what is held back may be a part of a value
 
-    def _pass_on(self, data: bytes, left: int) -> Sequence[bytes | bytearray]:
+    def _passed_on(self, data: bytes | memoryview, left: int) -> Sequence[bytes | bytearray | memoryview]:
         """A part of a body of known length that nothing is looked for in: h11 would copy it twice."""
         if not data:
             return self._cut_off()
@@ -104,22 +128,23 @@ class AnswerReader:
             self.is_reusable = len(body) == len(data) and self._is_kept
         return out
 
-    def _end(self) -> Sequence[bytes | bytearray]:
+    def _end(self) -> Sequence[bytes | bytearray | memoryview]:
         out = self._sent(h11.EndOfMessage())
         self.is_done = True
         self.is_closed = h11.MUST_CLOSE in (self._guest.our_state, self._guest.their_state)
         return out
 
-    def _events(self, data: bytes) -> Sequence[bytes | bytearray]:
+    def _events(self, data: bytes | memoryview) -> Sequence[bytes | bytearray | memoryview]:
         """What the code gets for what h11 makes of the data."""
-        self._server.receive_data(data)
-        out: list[bytes | bytearray] = []
+        self._server.receive_data(bytes(data))
+        out: list[bytes | bytearray | memoryview] = []
         while not self.is_done:
             event = self._server.next_event()
             match event:
                 case h11.InformationalResponse():
                     out += self._sent(self._interim(event))
                     if event.status_code == 101:
+                        self._request.status = 101
                         out.append(self._server.trailing_data[0])
                         self.is_done = self.is_upgraded = True
                 case h11.Response():
@@ -208,11 +233,11 @@ class AnswerReader:
             body = inflate.unused_data
         return plain
 
-    def _data(self, body: bytes | bytearray) -> Sequence[bytes | bytearray]:
+    def _data(self, body: bytes | bytearray | memoryview) -> Sequence[bytes | bytearray | memoryview]:
         # Any object with a length may be the data (h11's manual, "Sendfile").
         return self._sent(h11.Data(data=cast(bytes, body))) if body else []
 
-    def _sent(self, event: h11.Event) -> Sequence[bytes | bytearray]:
+    def _sent(self, event: h11.Event) -> Sequence[bytes | bytearray | memoryview]:
         return self._guest.send_with_data_passthrough(event) or []
 
 

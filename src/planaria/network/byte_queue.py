@@ -20,7 +20,7 @@ class ByteQueue:
     def __len__(self) -> int:
         return self._size
 
-    def extend(self, chunks: Iterable[bytes | bytearray]) -> None:
+    def extend(self, chunks: Iterable[bytes | bytearray | memoryview]) -> None:
         """Add chunks at the end, all at the same time. They must not change from here on."""
         with self._lock:
             for chunk in chunks:

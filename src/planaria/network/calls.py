@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import math
 import os
@@ -17,6 +18,7 @@ from planaria.network.connection import Connection
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network, NetworkRequest
 from planaria.network.secrets import IssuedValues, placeholder
+from planaria_kernel.network.link import descriptor_of
 
 __all__ = ["LATER", "NetworkCalls"]
 
@@ -33,6 +35,8 @@ class NetworkCalls:
         self._budget = Budget(policy)
         self._issued = IssuedValues(policy.secrets)
         self._connections: dict[int, Connection] = {}
+        #: The same by the descriptors that the code has for them.
+        self._descriptors: dict[int, Connection] = {}
         #: The loop that the connections belong to.
         self.loop: EventLoop | None = None
         # A snapshot has the numbers of connections that are not open here: no number is used again elsewhere.
@@ -60,16 +64,29 @@ class NetworkCalls:
                 connection = self._connections.get(number)
                 if connection is not None:
                     patience = 0.0 if not may_wait else math.inf if seconds is None else seconds
-                    return connection.receive_at_once(_clamped(size), patience) or LATER
+                    return connection.incoming.receive_at_once(_clamped(size), patience) or LATER
             case "@network.send", int(number), bytes(data) if data:
                 connection = self._connections.get(number)
                 if connection is not None and self.loop is not None:
                     return None if connection.send_at_once(data, self.loop) else LATER
             case "@network.poll", list(numbers), 0:
                 found = [self._connections.get(one) for one in numbers if isinstance(one, int)]
-                if len(found) == len(numbers) and all(one is not None and one.is_silent for one in found):
+                if len(found) == len(numbers) and all(
+                    one is not None and one.incoming.is_silent for one in found
+                ):
                     return []
         return LATER
+
+    def receive_into(self, descriptor: int, buffer: memoryview) -> int:
+        """Put into the code's own memory what a connection has received, where that takes a moment at most;
+        its length, or 0: then `receive` finds out why. Raises OSError for a descriptor that is none.
+
+        For the thread that the code runs on.
+        """
+        connection = self._descriptors.get(descriptor)
+        if connection is None:
+            raise OSError(errno.EBADF, "no connection that is open here has this descriptor")
+        return connection.incoming.receive_into(buffer)
 
     def environment(self) -> dict[str, str]:
         """The variables that hold placeholders."""
@@ -94,7 +111,7 @@ class NetworkCalls:
 
     async def close_all(self) -> None:
         """Close every connection; the code finds them reset."""
-        connections, self._connections = self._connections, {}
+        connections, self._connections, self._descriptors = self._connections, {}, {}
         for connection in connections.values():
             await connection.close()
 
@@ -119,11 +136,11 @@ class NetworkCalls:
         self.loop = running_loop()
         connection = Connection(policy, self._budget, self._issued, host, port)
         number = next(self._numbers)
-        self._connections[number] = connection
+        self._connections[number] = self._descriptors[descriptor_of(number)] = connection
         try:
             await connection.open()
         except BaseException as error:
-            self._connections.pop(number, None)
+            self._forget(number)
             with anyio.CancelScope(shield=True):
                 await connection.close()
             if isinstance(error, Exception):
@@ -149,14 +166,14 @@ class NetworkCalls:
 
     async def receive(self, number: int, size: int, seconds: float | None) -> bytes | None:
         """At most `size` bytes; none at the end; None when there are none within `seconds`."""
-        return await self.connection(number).receive(_clamped(size), seconds)
+        return await self.connection(number).incoming.receive(_clamped(size), seconds)
 
     async def poll(self, numbers: list[int], seconds: float | None) -> list[int]:
         """Which of the connections have something to read, after waiting for the first within `seconds`."""
         ready: list[int] = []
 
         async def look(number: int, limit: float | None, scope: anyio.CancelScope) -> None:
-            if await self.connection(number).is_readable(limit):
+            if await self.connection(number).incoming.is_readable(limit):
                 ready.append(number)
                 scope.cancel()
 
@@ -171,9 +188,13 @@ class NetworkCalls:
 
     async def close(self, number: int) -> None:
         """Close a connection; one that is not open is closed already."""
-        connection = self._connections.pop(number, None)
+        connection = self._forget(number)
         if connection is not None:
             await connection.close()
+
+    def _forget(self, number: int) -> Connection | None:
+        self._descriptors.pop(descriptor_of(number), None)
+        return self._connections.pop(number, None)
 
     def connection(self, number: int) -> Connection:
         """The connection of that number. Raises ConnectionResetError when it is not open here."""

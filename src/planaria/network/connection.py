@@ -9,13 +9,10 @@ they are.
 from __future__ import annotations
 
 import inspect
-import math
 import ssl
-import threading
 import time
-from collections.abc import Awaitable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Final, NoReturn, TypeVar
+from collections.abc import Coroutine, Iterable, Mapping
+from typing import Final, NoReturn
 
 import anyio
 import h11
@@ -25,29 +22,18 @@ from planaria.event_loops import EventLoop
 from planaria.network.admission import Destination, judged, problem
 from planaria.network.answers import AnswerReader, failure_response
 from planaria.network.budget import Budget
-from planaria.network.byte_queue import ByteQueue
 from planaria.network.hosts import canonical_host
+from planaria.network.incoming import Incoming
 from planaria.network.policy import Network, NetworkRequest
 from planaria.network.proxy_settings import ForwardProxy, proxy_for
 from planaria.network.requests import Body, by_proxy, forwarded, wants_upgrade
 from planaria.network.rules import canonical_path
 from planaria.network.secrets import IssuedValues
+from planaria.network.turns import Turns
 from planaria.network.upstream import Upstream
 
 __all__ = ["Connection"]
 
-T = TypeVar("T")
-
-#: How much is read from a server at once: at least, where `max_received` is near, and at most; and the part
-#: of `max_received` that it may be, since what is read may never be asked for.
-_LEAST_READ: Final = 1 << 16
-_MOST_READ: Final = 1 << 20
-_PART_READ: Final = 16
-#: How long a thread waits for a server by itself before it leaves that to the event loop, in seconds: there
-#: the wait can be stopped.
-_MOMENT: Final = 0.005
-#: The shortest wait that takes what is there already, in seconds.
-_SHORTEST: Final = 0.002
 #: The longest data that is sent without the event loop.
 _MOST_SENT: Final = 1 << 16
 #: What the code's side of TLS begins with, in both directions (`planaria_kernel/sandbox/modules/_ssl.py`).
@@ -78,58 +64,32 @@ class Connection:
         self._issued = issued
         self.host = host
         self.port = port
-        self._is_raw = policy.is_raw(host, port)
         self._destination = Destination(host, port)
         self._upstream = Upstream(policy, host, port)
+        self._turns = Turns()
+        is_raw = policy.is_raw(host, port)
+        self.incoming = Incoming(policy, budget, self._upstream, host, self._turns, self._note, is_raw=is_raw)
+        """What the server sends."""
         self._guest = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD)
         self._server: h11.Connection | None = None
-        #: Whether the server answers a further request on its connection.
-        self._is_reusable = False
-        self._answer: AnswerReader | None = None
         self._request: NetworkRequest | None = None
         #: A request that waits for a decision.
         self._held: h11.Request | None = None
         self._body = Body(None, ())
         self._started = 0.0
-        #: When the answer has to be whole.
-        self._due = math.inf
-        #: When something was last sent to the server, or received, by the monotonic clock.
-        self._active = 0.0
-        self._out = ByteQueue()
-        self._ended = False
-        self._is_broken = False
         self._has_sent = False
         self._sending = anyio.Lock(fast_acquire=True)
-        self._receiving = anyio.Lock(fast_acquire=True)
-        #: What receiving failed with, which the code gets after the data before it.
-        self._failure: Exception | None = None
-        #: Either tasks of the event loop use the connection, so many, or the thread that holds this lock.
-        self._gate = threading.Lock()
-        self._tasks = 0
-        #: Whether that thread sends, which waits for nothing.
+        #: Whether the thread that the code runs on sends, which waits for nothing.
         self._is_prompt = False
-        #: Set when there may be something to read: an answer that is expected, or bytes of ours.
-        self._asked = anyio.Event()
-
-    @contextmanager
-    def _on_loop(self) -> Iterator[None]:
-        """While a task of the event loop uses the connection."""
-        with self._gate:
-            self._tasks += 1
-        try:
-            yield
-        finally:
-            with self._gate:
-                self._tasks -= 1
 
     async def open(self) -> None:
         """Connect, unless whether that is allowed is decided for each request."""
         # Whether there is a proxy for a request depends on its scheme.
         is_direct = self._policy.proxy is None and self._policy.covers(self.host, self.port)
-        if self._is_raw or is_direct:
-            with self._on_loop():
+        if self.incoming.is_raw or is_direct:
+            with self._turns.of_task():
                 await self._upstream.open()
-            if self._is_raw:
+            if self.incoming.is_raw:
                 self._budget.record(NetworkRequest("CONNECT", f"tcp://{self.host}:{self.port}", allowed=True))
 
     async def _greet(self, data: bytes) -> None:
@@ -142,8 +102,7 @@ class Connection:
             details = self._upstream.certificate()
         except (PermissionError, ssl.SSLError) as error:
             is_verified, details = False, str(error).encode()[:1000]
-        self._out.extend([_HELLO + bytes([is_verified]) + len(details).to_bytes(2) + details])
-        self._asked.set()
+        self.incoming.add(_HELLO + bytes([is_verified]) + len(details).to_bytes(2) + details)
 
     async def encrypt(self, name: str = "") -> None:
         """Encrypt the way to the server, which is `name` unless that is empty.
@@ -158,15 +117,15 @@ class Connection:
                 raise PermissionError(str(error)) from None
             if self.tls:
                 raise PermissionError("TLS within TLS is not supported")
-            if self._has_sent and not self._is_raw:
+            if self._has_sent and not self.incoming.is_raw:
                 raise PermissionError("TLS cannot begin after HTTP")
             self._upstream.tls = True
-            if not self._is_raw and not self._may_encrypt():
+            if not self.incoming.is_raw and not self._may_encrypt():
                 raise PermissionError(self._policy.refusal(f"https://{self._authority()}/"))
             await self._upstream.encrypt()
         except (PermissionError, ssl.SSLError) as error:
             reason = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else str(error)
-            self._is_broken = self._ended = True
+            self.incoming.is_broken = self.incoming.is_ended = True
             self._budget.record(NetworkRequest("CONNECT", f"https://{self._authority()}/", reason=reason))
             if isinstance(error, ssl.SSLError):
                 raise ssl.SSLError(ssl.SSL_ERROR_SSL, reason) from None
@@ -189,17 +148,17 @@ class Connection:
     @property
     def is_raw(self) -> bool:
         """Whether bytes are passed on as they are."""
-        return self._is_raw
+        return self.incoming.is_raw
 
     @property
     def is_idle(self) -> bool:
         """Whether there is neither a request that is not answered in full, nor bytes for the code."""
-        return self._guest.our_state is self._guest.their_state is h11.IDLE and not self._out
+        return self._guest.our_state is self._guest.their_state is h11.IDLE and not self.incoming.waiting
 
     @property
     def is_answering(self) -> bool:
         """Whether an answer of the server's is on its way."""
-        return self._answer is not None and not self._ended
+        return self.incoming.answer is not None and not self.incoming.is_ended
 
     @property
     def is_unanswered(self) -> bool:
@@ -208,15 +167,15 @@ class Connection:
 
     def failure(self, status: int, reason: str) -> bytes:
         """An answer that says why there is none of the server's; nothing where that has begun already."""
-        if self._is_raw or self._guest.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+        if self.incoming.is_raw or self._guest.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return b""
         has_body = self._request is None or self._request.method != "HEAD"
         return failure_response(self._guest, status, reason, has_body=has_body)
 
     async def close(self) -> None:
         """Close the connection to the server."""
-        with self._on_loop():
-            self._ended = True
+        with self._turns.of_task():
+            self.incoming.is_ended = True
             await self._upstream.close()
 
     # -- what the code sends ---------------------------------------------------------------------------------
@@ -226,12 +185,12 @@ class Connection:
 
         Raises Suspend when `on_request` does; `decide` continues then.
         """
-        with self._on_loop():
+        with self._turns.of_task():
             async with self._sending:
                 await self._pass_to_server(data, may_greet=may_greet)
 
     async def _pass_to_server(self, data: bytes, *, may_greet: bool) -> None:
-        if self._is_broken:
+        if self.incoming.is_broken:
             raise ConnectionResetError("the connection was closed after a request that failed")
         try:
             if may_greet and data.startswith(_HELLO):
@@ -239,7 +198,7 @@ class Connection:
             else:
                 self._has_sent = True
                 self._budget.sent(len(data))
-                if self._is_raw:
+                if self.incoming.is_raw:
                     await self._write(data)
                 else:
                     self._guest.receive_data(data)
@@ -256,7 +215,7 @@ class Connection:
 
     async def decide(self, decision: object) -> None:
         """Continue with a request that waited for a decision."""
-        with self._on_loop():
+        with self._turns.of_task():
             async with self._sending:
                 await self._decide(decision)
 
@@ -378,21 +337,24 @@ class Connection:
             self._refuse("the headers to send are not valid HTTP/1.1", PermissionError)
         request.allowed = True
         if self._policy.request_timeout is not None:
-            self._due = anyio.current_time() + self._policy.request_timeout
-        await self._in_time(self._ensure_server(proxy, is_tunnel=proxy is not None and scheme != "http"))
+            self.incoming.due = anyio.current_time() + self._policy.request_timeout
+        await self.incoming.in_time(
+            self._ensure_server(proxy, is_tunnel=proxy is not None and scheme != "http")
+        )
         assert self._server is not None
-        self._answer = AnswerReader(self._guest, self._server, request, scrubber)
+        answer = AnswerReader(self._guest, self._server, request, scrubber, self._started)
         self._body = Body(head, [(one.name, value) for one, value in values if one.in_body])
+        self.incoming.answer = answer
         await self._send_all(self._body.begin())
-        self._asked.set()
+        self.incoming.look()
 
     async def _ensure_server(self, proxy: ForwardProxy | None, *, is_tunnel: bool) -> None:
         """A connection to the server that is ready for the next request."""
         server = self._server
         if server is not None and not (
-            self._is_reusable
+            self.incoming.is_reusable
             and server.our_state is h11.DONE
-            and not self._ended
+            and not self.incoming.is_ended
             and self._upstream.goes_by(proxy, is_tunnel=is_tunnel)
             and (self._is_prompt or self._upstream.is_alive())
         ):
@@ -403,7 +365,7 @@ class Connection:
             raise ConnectionAbortedError(error.verify_message) from None
         except ssl.SSLError as error:
             raise ConnectionResetError(f"{self.host}: {error}") from None
-        self._ended = self._is_reusable = False
+        self.incoming.begin()
         self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
 
     async def _send_all(self, events: Iterable[h11.Event]) -> None:
@@ -418,25 +380,11 @@ class Connection:
         try:
             self._upstream.write_nowait(data)
             if self._upstream.has_unsent and not self._is_prompt:
-                await self._in_time(self._upstream.flush())
+                await self.incoming.in_time(self._upstream.flush())
         except ConnectionResetError:
-            self._ended = True
+            self.incoming.is_ended = True
             raise
-        self._active = time.monotonic()
-
-    async def _in_time(self, work: Awaitable[T]) -> T:
-        """Await work until the answer has to be whole. Raises TimeoutError."""
-        if self._due == math.inf:
-            return await work
-        with anyio.CancelScope(deadline=self._due):
-            return await work
-        raise self._took_too_long()
-
-    def _took_too_long(self) -> TimeoutError:
-        limit = self._policy.request_timeout
-        reason = f"the limit request_timeout={limit:g} s of a request to {self.host} is reached"
-        self._break(reason)
-        return TimeoutError(reason)
+        self.incoming.active = time.monotonic()
 
     def _refuse(self, reason: str, kind: type[OSError]) -> NoReturn:
         if self._request is None:
@@ -448,14 +396,17 @@ class Connection:
 
     def _refuse_next(self, reason: str) -> NoReturn:
         """Refuse what was sent too early; the answer to the request before it is the last one."""
-        self._is_broken = True
+        self.incoming.is_broken = True
         url = f"{self._scheme_name()}://{self._authority()}/"
         self._budget.record(NetworkRequest("?", url, reason=reason))
         raise PermissionError(reason)
 
     def _break(self, reason: str) -> None:
         """Nothing further can be sent, and only what came already be received."""
-        self._is_broken = self._ended = True
+        self.incoming.break_off(reason)
+
+    def _note(self, reason: str) -> None:
+        """Why the request under way failed."""
         if self._request is not None and not self._request.reason:
             self._request.reason = reason
 
@@ -466,44 +417,12 @@ class Connection:
     def _scheme_name(self) -> str:
         return "https" if self.tls else "http"
 
-    # -- what the server sends -------------------------------------------------------------------------------
-
-    async def receive(self, size: int, seconds: float | None) -> bytes | None:
-        """At most `size` bytes for the code, none at the end, None when there are none within `seconds`."""
-        with self._on_loop():
-            while await self._fill(seconds):
-                data = self._out.take(size)
-                if data or self._ended:
-                    return data
-        return None
-
     # -- on the thread that the code runs on -----------------------------------------------------------------
-
-    def receive_at_once(self, size: int, seconds: float) -> bytes:
-        """What `receive` would return within `seconds`, or nothing: then `receive` finds out why.
-
-        A moment is all that is waited for. A loop that is asked for each part would have the code and the
-        network wait for each other.
-        """
-        deadline = time.monotonic() + min(seconds, _MOMENT)
-        while True:
-            with self._gate:
-                if self._out:
-                    return self._out.take(size)
-                if self._tasks or not self._is_answer_near():
-                    return b""
-                self._read_nowait()
-                if self._out or self._ended or self._failure is not None:
-                    continue
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return b""
-            self._upstream.wait_for_input(left)
 
     def send_at_once(self, data: bytes, loop: EventLoop) -> bool:
         """Do what `send` does, where it has nothing to wait for. Raises what that raises."""
-        with self._gate:
-            if self._tasks or not self._can_send_at_once(data):
+        with self._turns.lock:
+            if self._turns.has_tasks or not self._can_send_at_once(data):
                 return False
             self._is_prompt = True
             try:
@@ -514,146 +433,25 @@ class Connection:
                     loop.spawn(self._flush())
         return True
 
-    def _is_answer_near(self) -> bool:
-        """Whether the server's answer can be read by any thread."""
-        is_due = self._answer is not None or self._is_raw
-        is_fine = not (self._ended or self._failure) and self._due == math.inf
-        return is_due and is_fine and self._upstream.is_direct and not self._upstream.has_unsent
-
     def _can_send_at_once(self, data: bytes) -> bool:
         """Whether nothing that a request may call is the user's, and the server is connected."""
-        upstream, policy = self._upstream, self._policy
-        if len(data) > _MOST_SENT or data.startswith(_HELLO) or upstream.has_unsent or self._ended:
+        upstream, policy, incoming = self._upstream, self._policy, self.incoming
+        if len(data) > _MOST_SENT or data.startswith(_HELLO) or upstream.has_unsent or incoming.is_ended:
             return False
         if not (upstream.is_direct and upstream.goes_by(None, is_tunnel=False)):
             return False
-        if self._is_raw or self._guest.their_state is not h11.IDLE:
+        if incoming.is_raw or self._guest.their_state is not h11.IDLE:
             return True
         is_plain = policy.on_request is None and policy.request_timeout is None and policy.proxy is None
         is_constant = not any(callable(one.value) for one in policy.secrets)
-        is_ready = self._server is None or (self._is_reusable and self._server.our_state is h11.DONE)
+        is_ready = self._server is None or (incoming.is_reusable and self._server.our_state is h11.DONE)
         return is_plain and is_constant and is_ready and upstream.is_alive()
 
     async def _flush(self) -> None:
-        with self._on_loop():
+        with self._turns.of_task():
             async with self._sending:
                 try:
-                    await self._in_time(self._upstream.flush())
+                    await self.incoming.in_time(self._upstream.flush())
                 except Exception as error:
-                    self._failure = error
+                    self.incoming.failure = error
                     self._fail(error)
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether nothing can be received before the code sends something."""
-        is_quiet = self._answer is None and not self._is_raw
-        return is_quiet and not (self._out or self._ended or self._failure)
-
-    async def receive_when_due(self, size: int) -> bytes:
-        """As `receive`, for a side that listens all the time: the time is limited only while an answer is
-        due.
-        """
-        while True:
-            data = await self.receive(size, self._policy.timeout)
-            if data is not None:
-                return data
-            is_due = self._answer is not None and not self._is_raw
-            if is_due and time.monotonic() - self._active >= self._policy.timeout:
-                raise TimeoutError(f"{self.host} sent nothing for {self._policy.timeout:g} s")
-
-    async def is_readable(self, seconds: float | None) -> bool:
-        """Whether `receive` would return something at once, within so many seconds."""
-        with self._on_loop():
-            return await self._fill(seconds)
-
-    async def _fill(self, seconds: float | None) -> bool:
-        """Take from the server until there is something for the code, or its end (True)."""
-        limit = self._policy.timeout if seconds is None else seconds
-        deadline = anyio.current_time() + limit
-        while not self._out:
-            failure, self._failure = self._failure, None
-            if failure is not None:
-                raise failure
-            if self._ended:
-                return True
-            if self._due <= anyio.current_time():
-                raise self._took_too_long()
-            if not self._receiving.locked() and self._read_nowait():
-                continue
-            # What is within TLS within TLS cannot be had without waiting.
-            left = max(deadline - anyio.current_time(), 0.0 if self._upstream.is_direct else _SHORTEST)
-            with anyio.move_on_after(left):
-                async with self._receiving:
-                    await self._read_on()
-            if self._out or self._ended or self._failure is not None or anyio.current_time() < deadline:
-                continue
-            if seconds is None:
-                raise TimeoutError(f"{self.host} sent nothing for {limit:g} s")
-            return False
-        return True
-
-    async def _read_on(self) -> None:
-        """Take what the server sends next, unless another task has done so."""
-        if self._out or self._ended or self._failure is not None:
-            return
-        if not self._upstream.is_open or (self._answer is None and not self._is_raw):
-            await self._asked.wait()  # an answer can only come after a request
-            self._asked = anyio.Event()
-            return
-        data = await self._in_time(self._upstream.receive(self._most_read()))
-        self._active = time.monotonic()
-        self._take(data)
-
-    def _read_nowait(self) -> bool:
-        """Take what the server has sent already; whether there was anything. An error is kept."""
-        if not self._upstream.is_open or (self._answer is None and not self._is_raw):
-            return False
-        try:
-            data = self._upstream.receive_nowait(self._most_read())
-            if data is None:
-                return False
-            self._active = time.monotonic()
-            self._take(data)
-        except Exception as error:
-            self._failure = error
-        return True
-
-    def _most_read(self) -> int:
-        # What is read and not wanted counts too.
-        return min(_MOST_READ, max(_LEAST_READ, self._budget.receivable() // _PART_READ))
-
-    def _take(self, data: bytes) -> None:
-        try:
-            self._budget.received(len(data))
-        except PermissionError as error:
-            self._break(str(error))
-            raise
-        if self._is_raw:
-            self._out.extend([data])
-            self._ended = not data
-            return
-        if self._answer is None:
-            self._ended = not data  # without a request there is no answer
-            return
-        try:
-            self._out.extend(self._answer.feed(data))
-        except h11.ProtocolError as error:
-            # After the colon is what the server sent, which may have a value in it.
-            reason = f"{self.host} sent an answer that is not valid HTTP/1.1: {str(error).partition(':')[0]}"
-            self._break(reason)
-            raise ConnectionResetError(reason) from None
-        if self._request is not None and self._answer.is_done:
-            self._request.duration_ms = (time.monotonic() - self._started) * 1e3
-            self._due = math.inf
-            self._is_reusable = self._answer.is_reusable
-        self._ended = self._answer.is_closed or (self._answer.is_done and self._is_broken)
-        if self._answer.is_upgraded:
-            self._is_raw = True
-        if self._answer.is_done and not self._ended:
-            self._next_cycle()
-
-    def _next_cycle(self) -> None:
-        """Both sides are through with a request: be ready for the next."""
-        if self._guest.our_state is self._guest.their_state is h11.DONE:
-            self._guest.start_next_cycle()
-            self._answer = None

@@ -270,7 +270,7 @@ async def _relay(client: ByteStream, connection: Connection, first: bytes) -> No
     async def download() -> None:
         nonlocal failure
         try:
-            while data := await connection.receive_when_due(_CHUNK):
+            while data := await connection.incoming.receive_when_due(_CHUNK):
                 await client.send(data)
                 if is_client_done and connection.is_idle:
                     break

@@ -77,10 +77,23 @@ class TcpStream(ByteStream):
 
         Raises OSError.
         """
+        if isinstance(self._socket, ssl.SSLSocket) and size > _RECORD:
+            buffer = memoryview(bytearray(min(size, _MOST_ENCRYPTED)))
+            count = self.receive_into_nowait(buffer)
+            return None if count is None else bytes(buffer[:count])
+        try:
+            return self._socket.recv(size)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return None
+
+    def receive_into_nowait(self, buffer: memoryview) -> int | None:
+        """Put what is there into a buffer; its length, 0 at the end of the connection; None when nothing is
+        there. Raises OSError.
+        """
         try:
             if isinstance(self._socket, ssl.SSLSocket):
-                return _decrypted(self._socket, size)
-            return self._socket.recv(size)
+                return _decrypted(self._socket, buffer)
+            return self._socket.recv_into(buffer)
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             return None
 
@@ -180,11 +193,8 @@ async def start_tls(stream: ByteStream, context: ssl.SSLContext, name: str | Non
     return await TLSStream.wrap(stream, hostname=name, ssl_context=context, standard_compatible=False)
 
 
-def _decrypted(connection: ssl.SSLSocket, size: int) -> bytes:
-    """At most `size` bytes of what is there, which comes by records. Raises ssl.SSLWantReadError."""
-    if size <= _RECORD:
-        return connection.recv(size)
-    buffer = memoryview(bytearray(min(size, _MOST_ENCRYPTED)))
+def _decrypted(connection: ssl.SSLSocket, buffer: memoryview) -> int:
+    """Put what is there into a buffer, which comes by records; its length. Raises ssl.SSLWantReadError."""
     count = connection.recv_into(buffer)
     try:
         while count < len(buffer):
@@ -194,4 +204,4 @@ def _decrypted(connection: ssl.SSLSocket, size: int) -> bytes:
             count += more
     except OSError:
         pass  # nothing more is there; an error comes again
-    return bytes(buffer[:count])
+    return count

@@ -110,6 +110,15 @@ class Upstream:
         except OSError as error:
             raise self._reset(error) from None
 
+    def receive_into_nowait(self, buffer: memoryview) -> int | None:
+        """As `receive_nowait`, into a buffer; its length."""
+        if not isinstance(self._stream, TcpStream):
+            return None
+        try:
+            return self._stream.receive_into_nowait(buffer)
+        except OSError as error:
+            raise self._reset(error) from None
+
     def write_nowait(self, data: bytes) -> None:
         """Send data; `flush` sends what the system did not take. Raises ConnectionResetError."""
         if self._stream is None:

@@ -3,6 +3,7 @@
 from planaria.pool.errors import OutcomeUnknown, PoolError, WorkerLost
 from planaria.pool.idempotency import idempotency_key
 from planaria.pool.pool import AsyncPool, Pool, PoolExecution, Values
+from planaria.pool.ray import RayWorkers
 
 __all__ = [
     "AsyncPool",
@@ -10,6 +11,7 @@ __all__ = [
     "Pool",
     "PoolError",
     "PoolExecution",
+    "RayWorkers",
     "Values",
     "WorkerLost",
     "idempotency_key",

@@ -48,7 +48,7 @@ class CeleryEngine(Engine):
         queue: str | None = None,
         **options: Unpack[SessionOptions],
     ) -> None:
-        common = WorkerSettings(store, callbacks, options, most_live, setup)
+        common = WorkerSettings(store, callbacks, options, most_live, setup=setup)
         common.check()
         settings = pickle.dumps(common)
         self._queue = queue

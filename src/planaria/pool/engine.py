@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import ClassVar, Final
 
 from planaria.pool.errors import PoolError
 from planaria.pool.steps import Reply, Step
 
-__all__ = ["ATTEMPTS", "Engine", "LastWorkers"]
+__all__ = ["ATTEMPTS", "Engine", "StepQueue"]
 
 ATTEMPTS: Final = 5
 
@@ -40,21 +41,60 @@ class Engine(ABC):
         raise PoolError("the workers of this engine are not its own processes")
 
 
-class LastWorkers:
-    """Which worker had a session last, for the latest `most` names: no worker has the others in memory."""
+class StepQueue:
+    """Steps that wait for workers, the oldest first, and which worker had each session last. Not thread-safe.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        #: The name that was noted last is at the end.
-        self._numbers: dict[str, int] = {}
+    A step goes to the worker that had its session last, and to another one only while that is busy.
+    """
 
-    def get(self, name: str) -> int | None:
-        """The number of the worker; None for a name that is not known."""
-        return self._numbers.get(name)
+    def __init__(self, most_live: int) -> None:
+        """`most_live` sessions at most are in the memory of all workers together."""
+        self._most = most_live
+        self._waiting: list[tuple[Step, Future[Reply]]] = []
+        #: The worker of a name; the name that was noted last is at the end.
+        self._last: dict[str, int] = {}
 
-    def note(self, name: str, number: int) -> None:
-        """A worker executes a step of that name."""
-        self._numbers.pop(name, None)
-        self._numbers[name] = number
-        if len(self._numbers) > self._most:
-            del self._numbers[next(iter(self._numbers))]
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def add(self, step: Step, future: Future[Reply]) -> None:
+        """A step has to be executed."""
+        self._waiting.append((step, future))
+
+    def has_one_for(self, worker: int, is_busy: Callable[[int], bool]) -> bool:
+        """Whether a worker that is free can take a step."""
+        return self._choice(worker, is_busy) is not None
+
+    def take(self, worker: int, is_busy: Callable[[int], bool]) -> tuple[Step, Future[Reply]] | None:
+        """Remove the step that a worker executes next, if there is one for it."""
+        place = self._choice(worker, is_busy)
+        return None if place is None else self._taken(place, worker)
+
+    def take_any(self, worker: int) -> tuple[Step, Future[Reply]] | None:
+        """Remove the oldest step, for a worker that may be the last one."""
+        return self._taken(0, worker) if self._waiting else None
+
+    def clear(self) -> list[Future[Reply]]:
+        """Remove all steps; their futures."""
+        futures = [future for _, future in self._waiting]
+        self._waiting.clear()
+        return futures
+
+    def _choice(self, worker: int, is_busy: Callable[[int], bool]) -> int | None:
+        others = None
+        for place, (step, _) in enumerate(self._waiting):
+            last = self._last.get(step.name)
+            if last == worker:
+                return place
+            if others is None and (last is None or is_busy(last)):
+                others = place
+        return others
+
+    def _taken(self, place: int, worker: int) -> tuple[Step, Future[Reply]]:
+        taken = self._waiting.pop(place)
+        name = taken[0].name
+        self._last.pop(name, None)
+        self._last[name] = worker
+        if len(self._last) > self._most:  # no worker has that one in memory any more
+            del self._last[next(iter(self._last))]
+        return taken

@@ -18,6 +18,7 @@ from planaria.pool.errors import PoolError
 from planaria.pool.opening import open_engine
 from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import decoded_result
+from planaria.pool.ray import RayWorkers
 from planaria.pool.sending import Sender
 from planaria.pool.steps import Answer, Cancel, Command, Execute, Reply, Step
 from planaria.pool.worker import WorkerSettings
@@ -71,11 +72,12 @@ class _Core:
     def __init__(
         self,
         store: str | Store,
-        engine: str | FuturesExecutor | Engine = "processes",
+        engine: str | FuturesExecutor | RayWorkers | Engine = "processes",
         *,
         callbacks: Callbacks | str = (),
         workers: int | None = None,
         most_live: int = 16,
+        most_live_memory: int = 1 << 30,
         patience: float = 30.0,
         setup: Callable[[], object] | str | None = None,
         **options: Unpack[SessionOptions],
@@ -85,11 +87,13 @@ class _Core:
         Args:
             store: where the sessions are, which all workers must reach: a URL (`file:///directory`,
                 `sqlite:////file`, `redis://…`) or a store.
-            engine: what runs the workers: "processes" of this machine, "ray", or any executor of
-                `concurrent.futures`.
+            engine: what runs the workers: "processes" of this machine, "ray" or `RayWorkers`, or any executor
+                of `concurrent.futures`.
             callbacks: as `Session` has them, or "module:name" of what the workers import.
             workers: how many; as many as there are processors unless given.
             most_live: how many sessions each worker keeps in memory.
+            most_live_memory: how many bytes these may take together, besides the images that they began with;
+                the one that was used last is kept whatever it takes.
             patience: seconds for which steps are tried again while the store cannot be reached.
             setup: a function, or "module:name", that each worker calls when it starts, for logging and
                 telemetry.
@@ -98,7 +102,7 @@ class _Core:
         Raises PoolError when the engine cannot be had, StorageError when the store cannot be used, and for
         an argument that no session could use what `Session` raises.
         """
-        settings = WorkerSettings(store, callbacks, options, most_live, setup)
+        settings = WorkerSettings(store, callbacks, options, most_live, most_live_memory, setup)
         settings.check()
         if isinstance(patience, bool) or not isinstance(patience, (int, float)) or not patience >= 0:
             raise ValueError(f"patience={patience!r}: must be a number of seconds, 0 or more")

@@ -7,14 +7,13 @@ import pickle
 import subprocess
 import sys
 import threading
-from collections import deque
 from concurrent.futures import Future
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from socket import socketpair
 from typing import Any
 
-from planaria.pool.engine import Engine, LastWorkers
+from planaria.pool.engine import Engine, StepQueue
 from planaria.pool.errors import PoolError, WorkerLost
 from planaria.pool.steps import Drain, Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings
@@ -38,8 +37,7 @@ class ProcessEngine(Engine):
             raise ValueError(f"workers={workers!r}: must be a number of processes greater than 0")
         self._settings = _pickled(settings)
         self._changed = threading.Condition()
-        self._waiting: deque[tuple[Step, Future[Reply]]] = deque()
-        self._last = LastWorkers(workers * settings.most_live)
+        self._waiting = StepQueue(workers * settings.most_live)
         self._is_closing = False
         #: The workers that have to close their live sessions.
         self._draining: set[int] = set()
@@ -57,7 +55,7 @@ class ProcessEngine(Engine):
         with self._changed:
             if self._is_closing:
                 raise PoolError("this pool is closed")
-            self._waiting.append((step, future))
+            self._waiting.add(step, future)
             self._changed.notify_all()
         return future
 
@@ -99,29 +97,15 @@ class ProcessEngine(Engine):
             process.close()
 
     def _has_work(self, number: int) -> bool:
-        return self._is_closing or number in self._draining or self._choice(number) is not None
-
-    def _choice(self, number: int) -> int | None:
-        """The place of a waiting step: one whose session this worker has, or that no free worker has."""
-        others = None
-        for place, (step, _) in enumerate(self._waiting):
-            last = self._last.get(step.name)
-            if last == number:
-                return place
-            if others is None and (last is None or self._busy[last]):
-                others = place
-        return others
+        return (
+            self._is_closing
+            or number in self._draining
+            or self._waiting.has_one_for(number, self._busy.__getitem__)
+        )
 
     def _take(self, number: int) -> tuple[Step, Future[Reply]] | None:
-        place = self._choice(number)
-        if place is None:
-            if not (self._is_closing and self._waiting):
-                return None
-            place = 0
-        taken = self._waiting[place]
-        del self._waiting[place]
-        self._last.note(taken[0].name, number)
-        return taken
+        taken = self._waiting.take(number, self._busy.__getitem__)
+        return self._waiting.take_any(number) if taken is None and self._is_closing else taken
 
     def _execute(self, number: int, step: Step, future: Future[Reply]) -> None:
         try:

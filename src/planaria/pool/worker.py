@@ -62,6 +62,8 @@ class WorkerSettings:
     """Other arguments of `Session`."""
     most_live: int = 16
     """How many sessions a worker keeps in memory."""
+    most_live_memory: int = 1 << 30
+    """How many bytes these may take together, besides their images."""
     setup: Callable[[], object] | str | None = None
     """Is called by each worker when it starts; a function, or "module:name"."""
 
@@ -90,6 +92,8 @@ class _Live:
     version: Version | None
     #: The whole snapshot that the next one is a delta of.
     base: Snapshot | None
+    #: Bytes that it holds in memory besides its image, after its last step.
+    memory: int = 0
 
 
 class Worker:
@@ -249,12 +253,19 @@ class Worker:
         except StorageError as error:
             raise SaveUncertain(f"a step of {step.name!r} may have been saved or not: {error}") from error
         live.base = base or snapshot
+        live.memory = snapshot.live_bytes
         return live.version
 
     def _make_room(self) -> None:
-        while len(self._live) > self._settings.most_live:
-            oldest = next(iter(self._live))
-            self._live.pop(oldest).session.close()
+        """Close the sessions that were not used for longest, but never the last one that was."""
+        settings = self._settings
+        memory = sum(one.memory for one in self._live.values())
+        while len(self._live) > settings.most_live or (
+            memory > settings.most_live_memory and len(self._live) > 1
+        ):
+            closed = self._live.pop(next(iter(self._live)))
+            memory -= closed.memory
+            closed.session.close()
 
 
 def _whole(snapshot: Snapshot) -> Snapshot:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import errno
 import inspect
 import threading
 from collections import Counter
@@ -394,6 +395,15 @@ class HostCalls:
         if ready is not None:
             execution.is_noticed = True
         return ready
+
+    def receive(self, execution: ExecutionState, descriptor: int, buffer: memoryview) -> int:
+        """Put what a connection has received into a buffer of the code's; its length, 0 when that is not a
+        matter of a moment. Raises OSError.
+        """
+        if self.network is None:
+            raise OSError(errno.EBADF, "this session has no network")
+        execution.is_noticed = True
+        return self.network.receive_into(descriptor, buffer)
 
     def _named(self, name: str) -> Callback | None:
         """The function that the kernel calls by this name."""

@@ -59,6 +59,12 @@ class NetworkLink:
             return raised(error)
         return None if value is LATER else Ok(value)
 
+    def receive_into(self, descriptor: int, buffer: memoryview) -> int:
+        """Put what a connection has received into a buffer of the code's; its length, 0 when that is not a
+        matter of a moment. Raises OSError.
+        """
+        return self._calls.receive_into(descriptor, buffer)
+
     def is_held(self, call: HostCall) -> bool:
         """Whether the connection that a call reads from has a request that waits for a decision."""
         return self._calls.is_held(call.args[0])

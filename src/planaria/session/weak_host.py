@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import weakref
 from typing import Protocol
 
@@ -76,3 +77,10 @@ class WeakHost:
         if engine.execution is None:
             return Raised("RuntimeError", "the host is asked by executions only")
         return engine.host_calls.input(engine.execution, prompt)
+
+    def receive(self, descriptor: int, buffer: memoryview) -> int:
+        """Put what a connection has received into a buffer; its length, 0 for nothing yet. Raises OSError."""
+        engine = self._found()
+        if engine.execution is None:
+            raise OSError(errno.EBADF, "the host is asked by executions only")
+        return engine.host_calls.receive(engine.execution, descriptor, buffer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -152,6 +153,9 @@ class _Silent:
 
     def input(self, prompt: str) -> Answer:
         return EndOfInput()
+
+    def receive(self, descriptor: int, buffer: memoryview) -> int:
+        raise OSError(errno.EBADF, "there is no network here")
 
 
 class _Kernel:

@@ -77,6 +77,13 @@ class SnapshotParts:
     def header(self) -> Header:
         return self._header
 
+    @property
+    def live_bytes(self) -> int:
+        """How much memory the session holds that this was taken of, besides its image, in bytes; 0 for one
+        that was read.
+        """
+        return 0 if self.live is None else sum(self.live.state.parts.values())
+
     @cached_property
     def record(self) -> Record:
         """The tables. Raises SnapshotCorrupt."""

@@ -32,6 +32,10 @@ class Attachments:
             with suppress(StorageError):
                 upload.discard()
 
+    def has(self, kind: Literal["image", "native"], name: str) -> bool:
+        """Whether a name has contents."""
+        return self._backend.read(lambda documents: documents.entry(_place(kind, name))) is not None
+
     def get(self, kind: Literal["image", "native"], name: str) -> bytes | None:
         """The contents of a name; None when there are none."""
 

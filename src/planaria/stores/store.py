@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from planaria.errors import (
+    ImageError,
     ProtocolError,
     SnapshotConflict,
     SnapshotCorrupt,
@@ -21,7 +22,10 @@ from planaria.errors import (
     SnapshotNotFound,
 )
 from planaria.files.chunks import digest_of
+from planaria.images.packing import pack_image, saved_layers, take_image
 from planaria.limits import NOT_GIVEN, NotGiven
+from planaria.machine.image import find_image
+from planaria.machine.recipe import Recipe
 from planaria.snapshot.snapshot import Snapshot
 from planaria.storage.documents import Backend, Documents
 from planaria.stores.attachments import Attachments
@@ -84,6 +88,8 @@ class Store:
         """Who works with this store."""
         #: The newest versions that were read for `newest_of_all`, with the revisions that they are of.
         self._known: dict[str, tuple[Hashable, Version]] = {}
+        #: The names of images that are among the attachments.
+        self._images: set[str] = set()
 
     def _read(self, action: Callable[[Shelves], Result]) -> Result:
         return self._backend.read(lambda documents: action(Shelves(documents)))
@@ -118,6 +124,8 @@ class Store:
         check_name(name)
         if not isinstance(snapshot, Snapshot):
             snapshot = Snapshot(snapshot)
+        if snapshot.parent is None:
+            self.keep_images(snapshot)
         saved_at = time.time()
         fields = (snapshot.digest, len(snapshot), saved_at)
         entry = encode((*fields, note) if note else fields)
@@ -185,7 +193,32 @@ class Store:
             known = ", ".join(str(one.number) for one in versions)
             raise SnapshotNotFound(f"{name!r} has no version {version!r}; there are: {known}")
 
-        return self._read(action)
+        found = self._read(action)
+        self.take_images(found)
+        return found
+
+    def keep_images(self, snapshot: Snapshot) -> None:
+        """Keep what the snapshot's image cannot be made without elsewhere: images saved from sessions."""
+        for layer in _saved_layers(snapshot):
+            name = _image_name(layer)
+            if name not in self._images and find_image(layer) is not None:
+                if not self.attachments.has("image", name):
+                    self.attachments.put("image", name, pack_image(layer))
+                self._images.add(name)
+
+    def take_images(self, snapshot: Snapshot) -> None:
+        """Put images that the snapshot rests on, and that this computer lacks, into its cache. Raises
+        SnapshotCorrupt for one that is damaged here.
+        """
+        for layer in _saved_layers(snapshot):
+            if find_image(layer) is None:
+                data = self.attachments.get("image", _image_name(layer))
+                if data is None:
+                    continue  # which restoring reports
+                try:
+                    take_image(layer, data)
+                except ImageError as error:
+                    raise SnapshotCorrupt(str(error)) from error
 
     def list(self) -> list[str]:
         """The names, sorted."""
@@ -235,6 +268,19 @@ def is_worth_a_delta(snapshot: Snapshot, base: Snapshot) -> bool:
     at most 64 KiB and half of it.
     """
     return len(snapshot) <= _LARGEST_DELTA + len(base) // 2
+
+
+def _saved_layers(snapshot: Snapshot) -> Sequence[Recipe]:
+    """The images saved from sessions that a snapshot's own rests on, the lowest first."""
+    try:
+        recipe = Recipe.from_json(snapshot.header.recipe)
+    except ValueError:  # of another version, which restoring reports
+        return []
+    return list(saved_layers(recipe))[::-1]
+
+
+def _image_name(recipe: Recipe) -> str:
+    return f"saved-{recipe.saved}"
 
 
 def check_name(name: str) -> None:

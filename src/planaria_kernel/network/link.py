@@ -17,6 +17,7 @@ __all__ = [
     "awaited",
     "blocking",
     "connect",
+    "descriptor_of",
     "enable",
     "is_enabled",
     "name_of",
@@ -31,6 +32,8 @@ NO_NETWORK: Final = (
 
 _FIRST: Final = int(ipaddress.IPv4Address("198.18.0.1"))
 _MOST_NAMES: Final = 1 << 17
+#: Above the descriptors of files and those of the code's sockets.
+_FIRST_DESCRIPTOR: Final = 1 << 30
 
 _host: Host | None = None
 _enabled = False
@@ -101,6 +104,14 @@ async def awaited(name: str, *arguments: Any) -> Any:
         raise
     except Exception as error:
         raise os_error(error) from None
+
+
+def descriptor_of(number: int) -> int:
+    """The descriptor that the system has for the host's number of a connection.
+
+    Numbers that are in use in other sessions or states have other descriptors, as far as 30 bits can tell.
+    """
+    return _FIRST_DESCRIPTOR | (((number >> 12) + number) & (_FIRST_DESCRIPTOR - 1))
 
 
 def pretended_address(name: str) -> str:

@@ -5,11 +5,13 @@ They can always be written to. Descriptors of files are always ready, as for sel
 
 from __future__ import annotations
 
+import errno
 import time
 from collections.abc import Iterable
 from typing import Any, Final
 
 from planaria_kernel.network import link, sockets
+from planaria_kernel.network.turns import waited
 
 __all__ = ["Poll", "select"]
 
@@ -29,13 +31,24 @@ def _readable(descriptors: Iterable[int], seconds: float | None) -> set[int]:
     """Which descriptors have something to read, waiting for the first at most so long."""
     ready, numbers = set(), {}
     for descriptor in descriptors:
+        if sockets.is_paired(descriptor) and not sockets.has_peeked(descriptor):
+            continue
         number = sockets.number_of(descriptor) if descriptor >= sockets.FIRST_DESCRIPTOR else None
         if number is None or sockets.has_peeked(descriptor):
             ready.add(descriptor)
         else:
             numbers[number] = descriptor
-    if numbers:
-        found = link.blocking("poll", list(numbers), 0 if ready else seconds)
+    if numbers or not ready:
+
+        def look(limit: float | None) -> Any:
+            if numbers:
+                return link.blocking("poll", list(numbers), limit)
+            if limit is None:
+                raise OSError(errno.EDEADLK, sockets.NOTHING_ELSE)
+            time.sleep(limit)
+            return []
+
+        found = look(0) if ready else waited(look, seconds)
         ready |= {numbers[number] for number in found}
     return ready
 

@@ -8,11 +8,21 @@ from __future__ import annotations
 
 import errno
 from _socket import AF_INET, AF_INET6, MSG_PEEK, SO_TYPE, SOCK_STREAM, SOL_SOCKET
+from _socket import socket as system_socket
 from typing import Any, Final, NoReturn
 
 from planaria_kernel.network import link
+from planaria_kernel.network.turns import is_turn, waited
 
-__all__ = ["FIRST_DESCRIPTOR", "Socket", "number_of", "set_default_timeout"]
+__all__ = [
+    "FIRST_DESCRIPTOR",
+    "NOTHING_ELSE",
+    "Socket",
+    "is_paired",
+    "number_of",
+    "pair",
+    "set_default_timeout",
+]
 
 #: Descriptors of sockets begin here, far above those of files.
 FIRST_DESCRIPTOR: Final = 1 << 20
@@ -20,6 +30,14 @@ FIRST_DESCRIPTOR: Final = 1 << 20
 #: How many bytes one call takes from the host, and gives to it.
 _FROM_HOST: Final = 1 << 20
 _TO_HOST: Final = 1 << 18
+
+#: From this size on a buffer is filled by the system, without a copy: small ones would be filled too often.
+_LARGE: Final = 1 << 16
+#: So many small ones are filled so after each large one: a reader with a buffer asks for the rest and refills
+#: its buffer, before it has another large one filled.
+_SMALL_ONES: Final = 2
+
+NOTHING_ELSE: Final = "nothing else runs that could send to this end of the pair of sockets"
 
 _default_timeout: float | None = None
 
@@ -33,6 +51,10 @@ class _Connection:
         #: Received, and not yet read by the code.
         self.peeked: bytes | memoryview = b""
         self.ended = False
+        #: The other end of a pair, which is not the host's.
+        self.other: _Connection | None = None
+        #: How many small buffers the system may fill.
+        self.small_ones = 0
 
 
 _open: dict[int, _Connection] = {}
@@ -43,6 +65,20 @@ def number_of(descriptor: int) -> int | None:
     """The host's number of a connected socket."""
     connection = _open.get(descriptor)
     return None if connection is None or connection.ended else connection.number
+
+
+def is_paired(descriptor: int) -> bool:
+    """Whether it is one end of a pair."""
+    connection = _open.get(descriptor)
+    return connection is not None and connection.other is not None
+
+
+def pair() -> tuple[Socket, Socket]:
+    """Two sockets that are connected to each other."""
+    one, other = Socket(), Socket()
+    ends = one._connection(), other._connection()
+    ends[0].other, ends[1].other = ends[1], ends[0]
+    return one, other
 
 
 def has_peeked(descriptor: int) -> bool:
@@ -195,21 +231,57 @@ class Socket:
         return data if len(data) <= size else memoryview(data)[:size]
 
     def _receive(self, connection: _Connection) -> bytes | memoryview:
-        data = link.blocking("receive", self._number(), _FROM_HOST, self._timeout)
-        if data is None:
+        if connection.other is not None:
+            if self._timeout is None:
+                raise OSError(errno.EDEADLK, NOTHING_ELSE)
+            found = []
+        else:
+            found = waited(self._asked, self._timeout)
+        if not found:
             if self._timeout == 0:
                 raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
             raise TimeoutError("timed out")
-        connection.ended = not data
-        return data  # type: ignore[no-any-return]
+        connection.ended = not found[0]
+        return found[0]
+
+    def _asked(self, seconds: float | None) -> list[bytes | memoryview]:
+        """What the host has within so many seconds; nothing if it has nothing."""
+        data = link.blocking("receive", self._number(), _FROM_HOST, seconds)
+        return [] if data is None else [data]
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0, /) -> int:
         view = memoryview(buffer).cast("B")
         if nbytes < 0:
             raise ValueError("negative buffersize in recv_into")
-        data = self._waiting(nbytes or len(view), flags)
+        view = view[: nbytes or len(view)]
+        if not flags and self._timeout != 0 and not is_turn():
+            count = self._received_into(view)
+            if count:
+                return count
+        data = self._waiting(len(view), flags)
         view[: len(data)] = data
         return len(data)
+
+    def _received_into(self, buffer: memoryview) -> int:
+        """Have the host put into a buffer what comes next, which no copy is made of; its length, or 0 where
+        that has to be asked for.
+        """
+        connection = self._connection()
+        if connection.peeked or connection.ended or connection.number is None:
+            return 0
+        if len(buffer) >= _LARGE:
+            connection.small_ones = _SMALL_ONES
+        elif connection.small_ones:
+            connection.small_ones -= 1
+        else:
+            return 0
+        system = system_socket(AF_INET, SOCK_STREAM, 0, link.descriptor_of(connection.number))
+        try:
+            return system.recv_into(buffer)
+        except OSError:
+            return 0
+        finally:
+            system.detach()
 
     def recvfrom(self, bufsize: int, flags: int = 0, /) -> tuple[bytes, Any]:
         return self.recv(bufsize, flags), None
@@ -219,7 +291,12 @@ class Socket:
 
     def send(self, data: Any, flags: int = 0, /) -> int:
         part = bytes(memoryview(data).cast("B")[:_TO_HOST])
-        if part:
+        other = self._connection().other
+        if other is not None:
+            if other.ended:
+                raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+            other.peeked = bytes(other.peeked) + part
+        elif part:
             link.blocking("send", self._number(), part)
         return len(part)
 
@@ -242,7 +319,9 @@ class Socket:
     def close(self) -> None:
         connection = _open.pop(self._descriptor, None)
         self._descriptor = -1
-        if connection is not None and connection.number is not None and link.is_enabled():
+        if connection is not None and connection.other is not None:
+            connection.ended = connection.other.ended = True
+        elif connection is not None and connection.number is not None and link.is_enabled():
             link.blocking("close", connection.number)
 
     def detach(self) -> int:

@@ -38,6 +38,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         timers,
         users,
         walking,
+        websockets,
     )
 
     code_objects.install()
@@ -58,6 +59,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     tables.install()
     integers.install()
     subprocesses.install()
+    websockets.install()
     _write_back, _run_threads = mapping.write_back, threads.run_pending
 
 

@@ -137,6 +137,10 @@ def _change_socket(module: Any) -> None:
     def gethostname() -> str:
         return HOST_NAME
 
+    def socketpair(family: Any = None, type: Any = stream, proto: int = 0) -> tuple[Any, Any]:  # noqa: A002
+        one, other = sockets.pair()
+        return module.socket(fileno=one.detach()), module.socket(fileno=other.detach())
+
     def sethostname(name: str) -> NoReturn:
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
@@ -155,6 +159,7 @@ def _change_socket(module: Any) -> None:
         getservbyport,
         if_nameindex,
         sethostname,
+        socketpair,
     )
     for function in functions:
         function.__qualname__ = function.__name__

@@ -2,8 +2,10 @@
 
 `Thread.start` only queues a thread. It runs when another thread would block: in `join`, on a lock, event,
 condition or queue, in `time.sleep`, and at the end of a cell or when a cell parks (`run_pending`; daemons
-and timers excepted). Where real threads would take turns forever or one would have to wait for another
-that is below it on the stack, there is a RuntimeError that says so; without that the sandbox would trap.
+and timers excepted). One whose function has the attribute `takes_turns` is left when it has nothing to do,
+and begun anew the next time (`planaria_kernel.network.turns`). Where real threads would take turns forever
+or one would have to wait for another that is below it on the stack, there is a RuntimeError that says so;
+without that the sandbox would trap.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from planaria_kernel.execution.error_reports import without_kernel_frames
+from planaria_kernel.network.turns import TurnOver, is_turn, turn
 from planaria_kernel.shims.importing import when_imported
 from planaria_kernel.shims.polling import SleepWatch
 from planaria_kernel.shims.timers import sleep as _sleep
@@ -28,14 +31,21 @@ _running: list[threading.Thread] = []
 #: For each of those that run: when the one below it wanted to go on (None: when this one has ended), and what
 #: it was seen to wait for.
 _waits: list[tuple[float | None, SleepWatch]] = []
+#: Seconds for which one of several threads that take turns may wait.
+_SLICE: Final = 0.01
 _ADVICE: Final = (
     "the sandbox has no threads: each runs to its end when something waits for it, so two cannot take turns"
 )
 
 
+def _takes_turns(thread: threading.Thread) -> bool:
+    return getattr(getattr(thread, "_target", None), "takes_turns", False)
+
+
 def _run(thread: threading.Thread, deadline: float | None = None) -> None:
-    """Run a queued thread to its end, for one that wants to go on at `deadline`."""
+    """Run a queued thread to its end, or have it take its turn, for one that wants to go on at `deadline`."""
     _pending.remove(thread)
+    takes_turns = _takes_turns(thread)
     _running.append(thread)
     _waits.append((deadline, SleepWatch()))
     active = threading._active  # type: ignore[attr-defined]
@@ -45,7 +55,15 @@ def _run(thread: threading.Thread, deadline: float | None = None) -> None:
     active[ident] = thread
     asyncio._set_running_loop(None)
     try:
-        thread.run()
+        with turn(deadline, is_one=takes_turns) as taken:
+            if takes_turns:
+                thread._target(*thread._args, **thread._kwargs)  # type: ignore[attr-defined]
+            else:
+                thread.run()
+    except TurnOver:
+        _pending.append(thread)
+        if not taken.has_waited:  # for the network: it would be begun anew at once
+            _sleep(_SLICE)
     except SystemExit:
         pass  # ends the thread only, as everywhere
     except KeyboardInterrupt:
@@ -59,6 +77,26 @@ def _run(thread: threading.Thread, deadline: float | None = None) -> None:
             active[ident] = outer
         _running.remove(thread)
         _waits.pop()
+
+
+def _run_next(deadline: float | None) -> bool:
+    """Run a queued thread for one that wants to go on at `deadline`; False when there is none, or it is time.
+
+    Those that take turns come last, and where there are several, each in a slice of the time.
+    """
+    if not _pending:
+        return False
+    plain = next((one for one in _pending if not _takes_turns(one)), None)
+    if plain is not None:
+        _run(plain, deadline)
+        return True
+    now = time.monotonic()
+    if deadline is not None and now >= deadline:
+        return False
+    if len(_pending) > 1:
+        deadline = now + _SLICE if deadline is None else min(deadline, now + _SLICE)
+    _run(_pending[0], deadline)
+    return True
 
 
 def run_pending(*, all_of_them: bool = False) -> bool:
@@ -89,9 +127,11 @@ class Lock:
             return False
         if timeout < 0 and timeout != -1:
             raise ValueError("timeout value must be a non-negative number")
+        if timeout == -1 and is_turn():
+            raise TurnOver  # the one that has it may be the one that waits for this thread
         deadline = time.monotonic() + timeout
-        while self._locked and _pending:
-            _run(_pending[0], None if timeout == -1 else deadline)
+        while self._locked and _run_next(None if timeout == -1 else deadline):
+            pass
         if self._locked:
             if timeout == -1:
                 raise RuntimeError(f"deadlock: this would wait forever ({_ADVICE})")
@@ -143,7 +183,11 @@ def _join(self: threading.Thread, timeout: float | None = None) -> None:
         raise RuntimeError("cannot join thread before it is started")
     if self is threading.current_thread():
         raise RuntimeError("cannot join current thread")
-    if self in _pending:
+    if self in _pending and _takes_turns(self):
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self in _pending and (deadline is None or time.monotonic() < deadline):
+            _run(self, deadline)
+    elif self in _pending:
         _run(self)
     elif self in _running:
         if timeout is None:
@@ -167,8 +211,8 @@ def _sleep_and_run(seconds: float, /) -> None:
     """Delay execution for a number of seconds; queued threads run meanwhile."""
     if _pending and seconds >= 0:
         deadline = time.monotonic() + seconds
-        while _pending:
-            _run(_pending[0], deadline)
+        while _run_next(deadline):
+            pass
         seconds = max(0.0, deadline - time.monotonic())
     elif _waits:
         overdue, poll = _waits[-1]

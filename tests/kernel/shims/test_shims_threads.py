@@ -300,3 +300,27 @@ def test_a_thread_that_sleeps_and_makes_progress_goes_on(loop: str) -> None:
         """
     )
     assert out == "finished\n"
+
+
+def test_taking_turns() -> None:
+    """A thread that takes turns hands over what has come each time that another one waits, and is left then."""
+    out = python(
+        """
+        import itertools, queue, threading
+        from planaria_kernel.network.turns import waited
+        arrivals, q = itertools.chain(["a", "", "b", "c"], itertools.repeat("")), queue.Queue()
+        def receive():
+            while True:
+                q.put(waited(lambda seconds: next(arrivals), None))
+        receive.takes_turns = True
+        t = threading.Thread(target=receive, daemon=True)
+        t.start()
+        print(q.get(), q.empty(), t.is_alive())
+        print(q.get(), q.get(), q.empty())
+        try:
+            q.get(timeout=0.01)
+        except queue.Empty:
+            print("nothing", t.is_alive())
+        """
+    )
+    assert out == "a True True\nb c True\nnothing True\n"

@@ -246,6 +246,7 @@ class EventType(enum.IntEnum):
 
 # -- layouts (little-endian; `x` is padding, written as zero) ------------------------------------------
 
+U16: Final = struct.Struct("<H")
 U32: Final = struct.Struct("<I")
 U64: Final = struct.Struct("<Q")
 #: address and length of one buffer of a scattered read or gathered write

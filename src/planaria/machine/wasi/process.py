@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from planaria.files.interruption import give_way
-from planaria.machine.wasi.abi import U32, U64, U64_MASK, ClockId, Errno
+from planaria.machine.wasi.abi import U16, U32, U64, U64_MASK, ClockId, Errno
 from planaria.machine.wasi.calls import Calls
 
 __all__ = ["ProcessCalls", "ProcessExit", "environment_strings"]
@@ -44,6 +44,7 @@ class ProcessCalls(Calls):
 
     arguments: Sequence[bytes]
     environment: Sequence[bytes]
+    receive: Callable[[int, memoryview], int] | None
 
     # -- arguments and environment -----------------------------------------------------------------
 
@@ -125,7 +126,7 @@ class ProcessCalls(Calls):
     def sched_yield(self) -> int:
         return 0
 
-    # -- sockets: there are none -------------------------------------------------------------------
+    # -- sockets: none but connections that were opened elsewhere, which data is received from -------
 
     def _no_socket(self, fd: int) -> int:
         return int(Errno.NOTSOCK if fd in self.table.open else Errno.BADF)
@@ -134,7 +135,18 @@ class ProcessCalls(Calls):
         return self._no_socket(fd)
 
     def sock_recv(self, fd: int, vectors: int, count: int, flags: int, size: int, result: int) -> int:
-        return self._no_socket(fd)
+        if self.receive is None or fd in self.table.open:
+            return self._no_socket(fd)
+        memory = self.memory
+        memory.require(size, 4)
+        memory.require(result, 2)
+        [(at, length), *_] = memory.vectors(vectors, count) or [(0, 0)]
+        received = self.receive(fd, memory.view[at : at + length]) if length else 0
+        if not received:
+            return int(Errno.AGAIN)
+        U32.pack_into(memory.view, size, received)
+        U16.pack_into(memory.view, result, 0)
+        return 0
 
     def sock_send(self, fd: int, vectors: int, count: int, flags: int, size: int) -> int:
         return self._no_socket(fd)
