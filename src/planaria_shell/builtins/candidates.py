@@ -212,12 +212,14 @@ def _variables(shell: Interpreter, word: str) -> list[str]:
         for name in shell.variables.names(word)
         if shell.table[name].is_set() or (shell.table[name].flags & DYNAMIC and name != "FUNCNAME")
     ]
-    return sorted([*names, "_"] if "_".startswith(word) else names)
+    # Every command sets `_` anew.
+    return sorted({*names, "_"} if "_".startswith(word) else names)
 
 
 def _arrays(shell: Interpreter, word: str) -> list[str]:
     kinds = INDEXED | ASSOCIATIVE
-    return [name for name in _variables(shell, word) if shell.table[name].flags & kinds]
+    found = ((name, shell.table.get(name)) for name in _variables(shell, word))
+    return [name for name, variable in found if variable is not None and variable.flags & kinds]
 
 
 def _paths(shell: Interpreter, word: str, *, directories: bool = False) -> list[str]:

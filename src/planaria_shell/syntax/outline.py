@@ -42,6 +42,7 @@ _OPERATORS = {";": ";", "&": ";", ";;": "K", "&&": "A", "||": "A", "|": "P", "|&
 _COMPARISONS = ("==", "=", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef")
 
 _WORD = re.compile(PLAIN_WORD)
+_NUMBER = re.compile(r"[0-9]+")
 _OPEN_SUBSCRIPT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[[^\]]*\Z")
 _REDIRECT = re.compile(r"[0-9]*(?:>>|>\||<>|<<<|>|<)|&>>?")
 _DUPLICATE = re.compile(r"[0-9]*[<>]&(?:[0-9]+-?|-)\Z")
@@ -85,7 +86,9 @@ class _Letters(dict[str, str]):
         if len(self) > 8192:
             self.clear()
             self.update(_FIXED)
-        self[text] = letters = _letters(text)
+        # Words that differ in numbers only are of the same kind.
+        kind = _NUMBER.sub("1", text)
+        self[text] = letters = _letters(text) if kind == text else self[kind]
         return letters
 
 
@@ -98,18 +101,17 @@ def _letters(text: str) -> str:
         return _LETTERS[core] + "K" if not core.endswith(";") else "u"
     if text.startswith("#"):
         return "#" if not _TOXIC.search(text) else "?"
-    if _DUPLICATE.match(text):
+    if _WORD.fullmatch(text):
+        if not _OPEN_SUBSCRIPT.match(text) and not re.search(r"\s", text):
+            return "v" if _SPECIAL.search(text) else "w"
+    elif _DUPLICATE.match(text):
         return "r"
-    redirect = _REDIRECT.match(text)
-    if redirect is not None:
+    elif (redirect := _REDIRECT.match(text)) is not None:
         target = text[redirect.end() :]
         if not target:
             return "R"
         if _WORD.fullmatch(target):
             return "o" if _SPECIAL.search(target) else "r"
-    elif _WORD.fullmatch(text):
-        if not _OPEN_SUBSCRIPT.match(text) and not re.search(r"\s", text):
-            return "v" if _SPECIAL.search(text) else "w"
     elif _PATTERN.match(text):
         return "y" if _SPECIAL.search(text) else "p"
     elif text.endswith(";") and _WORD.fullmatch(text, 0, len(text) - 1):
@@ -146,7 +148,9 @@ def definitions(source: str) -> dict[int, tuple[str, int, int]]:
         return {}
     text = " \0 ".join([match[2] for match in found]).replace("\t", " ").replace("\n", " \n ")
     outline = "".join(map(_LETTERS.__getitem__, text.split(" ")))
-    outline = _BODY.sub(r"(\1", _LEXED.sub(_quoted, outline))
+    if any(letter in outline for letter in "#qQsS"):
+        outline = _LEXED.sub(_quoted, outline)
+    outline = _BODY.sub(r"(\1", outline)
     outline = _TARGET.sub("r", _CASE.sub("H", _FOR.sub("G", outline)))
     outline = _SIMPLE.sub("x", _CONDITION.sub("x", outline))
     outline = _NEWLINES.sub(r"\1", outline)

@@ -7,7 +7,6 @@ without any.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from collections import deque
 from collections.abc import Iterable
 from itertools import accumulate
@@ -22,7 +21,7 @@ _NUMBER = re.compile(r"text_number\(\(fields\[(\d+)\] if len\(fields\) > \1 else
 _SUM = re.compile(r"(\w+) = \(\(\1 or 0\.0\) \+ (n\d+)\)")
 
 
-def with_columns(body: Sequence[str]) -> tuple[list[str], list[int]]:
+def with_columns(body: Iterable[str]) -> tuple[list[str], list[int]]:
     """The lines of a rule's code with variables `n0`, `n1` and so on for fields as numbers, and which."""
     places: set[int] = set()
 
