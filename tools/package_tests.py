@@ -29,11 +29,25 @@ _Outcomes = dict[str, list[str]]
 #: `run(root, file, options)` returns the outcome of each test, and the end of its report if it failed, by its
 #: name.
 _RUN: Final = """
+import os
 import pytest
+
+class Missing:
+    # What the guest lacks of a module that is built for tests alone. A test that makes one is skipped, and
+    # one that has one as a parameter.
+    def __init__(self, *arguments, **named):
+        if "PYTEST_CURRENT_TEST" in os.environ:
+            pytest.skip(f"{type(self).__name__} is not built in")
 
 class Outcomes:
     def __init__(self):
         self.by_test = {}
+
+    def pytest_collection_modifyitems(self, items):
+        for item in items:
+            parameters = item.callspec.params.values() if hasattr(item, "callspec") else ()
+            if any(isinstance(one, Missing) for one in parameters):
+                item.add_marker(pytest.mark.skip(reason="a parameter is not built in"))
 
     def pytest_runtest_logreport(self, report):
         if report.when == "call" or report.outcome != "passed":

@@ -107,7 +107,7 @@ class LinearMemory:
 
     def has_run(self) -> None:
         """Code has run in it for the first time. Where there are many memories, what it has not changed is
-        given back: that takes a millisecond or two, and otherwise memory is what runs out first.
+        released: that takes a millisecond or two, and otherwise memory is what runs out first.
         """
         self.is_new = False
         if self.image is not None and len(_memories) > _MANY_MEMORIES:

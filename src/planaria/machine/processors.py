@@ -60,7 +60,7 @@ class Turn:
         self._processors.give_back(self)
 
     def go_on(self, is_urgent: Callable[[], bool]) -> None:
-        """In the midst of computing: let others have their turn if this guest's is over."""
+        """In the middle of computing: let others have their turn if this guest's is over."""
         if self._processors.is_beyond(self) and not is_urgent() and not self._processors.take(self):
             self.wait(is_urgent)
 
