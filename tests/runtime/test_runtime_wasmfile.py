@@ -211,13 +211,13 @@ def test_damaged_builds_are_refused(tmp_path):
     """A module that is not what the package lists, or that it does not list, is an error."""
     sums = tmp_path / "SHA256SUMS"
     sums.write_text(f"{'0' * 64}  {artifact().module.name}\n")
-    unknown = GuestBuild("9", artifact().module, artifact().standard_library, sums)
+    unknown = GuestBuild(artifact().module, artifact().standard_library, sums)
     assert not unknown.is_known
     with pytest.raises(RuntimeSetupError, match="damaged"):
         unknown.verify()
     sums.write_text("")
     with pytest.raises(RuntimeSetupError, match="does not list"):
-        GuestBuild("9", artifact().module, artifact().standard_library, sums).verify()
+        GuestBuild(artifact().module, artifact().standard_library, sums).verify()
 
 
 @pytest.mark.parametrize(

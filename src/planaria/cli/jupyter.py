@@ -7,12 +7,15 @@ import contextlib
 import signal
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from planaria.cli.mcp import Server
 from planaria.limits import Limits
+
+if TYPE_CHECKING:
+    from planaria.session._async.session import AsyncSession
 
 __all__ = ["install_kernel", "run_kernel"]
 
@@ -38,6 +41,7 @@ def run_kernel(server: Server, connection_file: Path) -> None:
     """Run a kernel until a front end ends it."""
     try:
         from planaria.integrations.jupyter.channels import Channels
+        from planaria.integrations.jupyter.kernel import JupyterKernel
         from planaria.integrations.jupyter.wire import Connection
     except ModuleNotFoundError as error:
         raise _missing(error) from None
@@ -46,20 +50,20 @@ def run_kernel(server: Server, connection_file: Path) -> None:
     except (OSError, ValueError) as error:
         raise click.ClickException(f"{connection_file}: {error}") from None
 
-    async def run() -> None:
-        # Before all else: a front end that cannot connect tries again after a tenth of a second only.
-        channels = Channels(connection)
-        from planaria.integrations.jupyter.kernel import JupyterKernel
+    arguments: dict[str, Any] = {
+        "limits": server.options.limits(output=Limits().output),
+        "mounts": server.options.mounts,
+        "image": server.options.image,
+        "network": server.options.network(),
+    }
+
+    def open_session(**own: Any) -> AsyncSession:
         from planaria.session._async.session import AsyncSession
 
-        arguments: dict[str, Any] = {
-            **workspace,
-            "limits": server.options.limits(output=Limits().output),
-            "mounts": server.options.mounts,
-            "image": server.options.image,
-            "network": server.options.network(),
-        }
-        kernel = JupyterKernel(channels, lambda **own: AsyncSession(**arguments, **own))
+        return AsyncSession(**workspace, **arguments, **own)
+
+    async def run() -> None:
+        kernel = JupyterKernel(Channels(connection), open_session)
         loop = asyncio.get_running_loop()
         with contextlib.suppress(NotImplementedError, RuntimeError):
             loop.add_signal_handler(signal.SIGINT, kernel.interrupt)

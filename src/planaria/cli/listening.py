@@ -6,7 +6,6 @@ import os
 import socket
 import sys
 import threading
-import webbrowser
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -49,6 +48,8 @@ async def serve_at(
         place = f"http://{shown}:{listening.getsockname()[1]}{path}"
         print(f"serving sessions at {place}", file=sys.stderr, flush=True)
         if opens:
+            import webbrowser
+
             # The connection waits until the server takes it.
             threading.Thread(target=webbrowser.open, args=(place,), daemon=True).start()
         config = uvicorn.Config(app, log_level="warning", **options)

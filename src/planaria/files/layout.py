@@ -16,11 +16,9 @@ from planaria.files.mount import MountFileSystem
 from planaria.files.overlay import OverlayFileSystem
 from planaria.files.quota import Quota
 from planaria.files.storage import Mount
+from planaria.version import GUEST_PYTHON
 
-__all__ = ["GUEST_PYTHON", "HOME", "SITE", "connect", "make_directories", "standard_layout"]
-
-#: The version of Python in the sandbox, on which paths, tags of packages and our code in the guest depend.
-GUEST_PYTHON = "3.15"
+__all__ = ["HOME", "SITE", "connect", "make_directories", "standard_layout"]
 
 HOME = b"/home/user"
 #: Where packages go; Python's own place for those of a user (site.getusersitepackages).

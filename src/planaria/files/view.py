@@ -14,7 +14,6 @@ from os import PathLike
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from planaria.errors import FileSystemError
-from planaria.files.archive import export_tar, export_zip, import_tar, import_zip
 from planaria.files.filesystem import (
     FileKind,
     FileSystem,
@@ -441,12 +440,16 @@ class Files(Shown):
 
         `compression` is one of "", "gz", "bz2" and "xz".
         """
+        from planaria.files.archive import export_tar
+
         name = self._path(path)
         with _reporting(os.fspath(path)), _host_file(file, "wb") as stream:
             export_tar(self.filesystem, name, stream, compression=compression)
 
     def export_zip(self, path: str | PathLike[str], file: str | PathLike[str] | BinaryIO) -> None:
         """Write what is in a directory to a zip archive of the host (or a binary file object)."""
+        from planaria.files.archive import export_zip
+
         name = self._path(path)
         with _reporting(os.fspath(path)), _host_file(file, "wb") as stream:
             export_zip(self.filesystem, name, stream)
@@ -463,6 +466,8 @@ class Files(Shown):
 
         The archive may come from anyone: unsafe names and types are refused.
         """
+        from planaria.files.archive import import_tar
+
         name = self._path(path)
         with _reporting(os.fspath(path)), _host_file(file, "rb") as stream:
             self._mkdir(name, parents=True, exist_ok=True)
@@ -477,6 +482,8 @@ class Files(Shown):
         max_nodes: int | None = None,
     ) -> None:
         """Unpack a zip archive of the host into a directory, which is made; as `import_tar`."""
+        from planaria.files.archive import import_zip
+
         name = self._path(path)
         with _reporting(os.fspath(path)), _host_file(file, "rb") as stream:
             self._mkdir(name, parents=True, exist_ok=True)

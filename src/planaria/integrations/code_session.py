@@ -18,19 +18,24 @@ from planaria_kernel.protocol import Repr
 __all__ = ["CodeSession", "Outcome"]
 
 #: What the session executes first. `_Finished` is not an Exception, which programs catch.
-#: Images cross as PNG, as arguments, answers and variables.
+#: Images cross as PNG, as arguments, answers and variables; figures of matplotlib become images.
 _SETUP: Final = '''
 class _Finished(BaseException):
     """The program has given its final answer."""
 
 
 def _sent(value):
-    if not type(value).__module__.startswith("PIL.") or not hasattr(value, "save"):
+    module = type(value).__module__
+    if module.startswith("PIL.") and hasattr(value, "save"):
+        save = value.save
+    elif module == "matplotlib.figure" and hasattr(value, "savefig"):
+        save = value.savefig
+    else:
         return value
     import io
 
     file = io.BytesIO()
-    value.save(file, "PNG")
+    save(file, format="PNG")
     return {"planaria/png": file.getvalue()}
 
 
@@ -169,8 +174,8 @@ def _received(value: Any) -> Any:
 
 
 def _shown_image(result: Result) -> Any:
-    """The value of a program, which for an image is an image, rather than its description."""
-    if isinstance(result.value, Repr) and "PIL." in str(result.value):
+    """The value of a program: of what is shown as an image, and would only be described, the image."""
+    if isinstance(result.value, Repr):
         for output in result.outputs:
             if output.is_value and "image/png" in output.data:
                 return _image(output.data["image/png"]) or result.value

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Self
 
+import dspy
 from dspy.primitives.code_interpreter import CodeExecutionError, CodeInterpreterError, FinalOutput
 
 from planaria.errors import CrashError, SessionError
@@ -134,4 +135,10 @@ def _takes_positions(tool: Callable[..., Any]) -> bool:
 
 def _submitted(signature: inspect.Signature, *arguments: Any, **keywords: Any) -> dict[str, Any]:
     """The fields of a final answer; raises TypeError, for the code to repair, when some are missing."""
-    return dict(signature.bind(*arguments, **keywords).arguments)
+    fields = signature.bind(*arguments, **keywords).arguments
+    return {name: _typed(value) for name, value in fields.items()}
+
+
+def _typed(value: Any) -> Any:
+    """An image of PIL as the image of DSPy, which fields have; signatures do not make one of the other."""
+    return dspy.Image(value) if type(value).__module__.startswith("PIL.") else value

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from fastmcp.tools.base import ToolResult
+from mcp_types import ImageContent
+
+from planaria.integrations.result_content import result_images
 from planaria.limits import Limits
 from planaria.session._async.session import AsyncSession
+from planaria_kernel.protocol import Repr
 
 __all__ = ["PlanariaSandboxProvider"]
 
@@ -49,7 +54,8 @@ class PlanariaSandboxProvider:
         inputs: dict[str, Any] | None = None,
         external_functions: dict[str, Callable[..., Any]] | None = None,
     ) -> Any:
-        """Execute a program: what it returns, or the value of its last expression.
+        """Execute a program: what it returns, or the value of its last expression. When it has drawn figures,
+        that is a ToolResult with the value and the images.
 
         `inputs` are variables, `external_functions` are awaited by the program. Raises what the program
         raises as ExecutionError, and the other errors of `Session.execute`.
@@ -61,4 +67,10 @@ class PlanariaSandboxProvider:
             *({"name": name, "fn": function} for name, function in (external_functions or {}).items()),
         ]
         async with AsyncSession(**{**self._arguments, "callbacks": callbacks}) as session:
-            return (await session.execute(_PROGRAM, name="<code mode>")).value
+            result = await session.execute(_PROGRAM, name="<code mode>")
+        value = result.repr if isinstance(result.value, Repr) else result.value
+        images = [ImageContent(data=image.base64, mime_type=image.mime) for image in result_images(result)]
+        if not images:
+            return value
+        content = images if value is None else [value, *images]
+        return ToolResult(content, structured_content=value if isinstance(value, dict) else None)

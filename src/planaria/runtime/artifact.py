@@ -7,7 +7,6 @@ when it is first used, and kept in the cache.
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import logging
 import re
@@ -17,13 +16,13 @@ from pathlib import Path
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
-from planaria.files.layout import GUEST_PYTHON
 from planaria.runtime.builds import BUILDS, Build
 from planaria.runtime.cache import CompileCache, hash_file
 from planaria.runtime.file_status import file_status_functions
 from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
+from planaria.version import GUEST_PYTHON
 
 __all__ = ["EXPORTED_FUNCTIONS", "GuestBuild", "artifact"]
 
@@ -50,13 +49,23 @@ _STACK_POINTER: Final = Export("__stack_pointer", ExternKind.GLOBAL, 0)
 class GuestBuild:
     """The files of one build of the guest."""
 
-    version: str
     module: Path
     """The WebAssembly module: CPython as a reactor, already started."""
     standard_library: Path
     """The zip archive of the standard library and all packages, compiled to bytecode."""
     sums: Path
     """The digests of the files, as `sha256sum` writes them."""
+
+    @cached_property
+    def version(self) -> str:
+        """The version of its package, for messages. Raises `RuntimeSetupError` when there is none."""
+        # Takes 10 ms to import, which every start would wait for.
+        import importlib.metadata
+
+        try:
+            return importlib.metadata.version(_DISTRIBUTION)
+        except importlib.metadata.PackageNotFoundError:
+            raise RuntimeSetupError(f"{_DISTRIBUTION} is not installed properly; reinstall it") from None
 
     @cached_property
     def digest(self) -> str:
@@ -177,12 +186,7 @@ def artifact() -> GuestBuild:
     if specification is None or not specification.submodule_search_locations:
         raise RuntimeSetupError(f"{_DISTRIBUTION} is not installed; pip install {_DISTRIBUTION}")
     directory = Path(specification.submodule_search_locations[0]) / "artifacts"
-    try:
-        version = importlib.metadata.version(_DISTRIBUTION)
-    except importlib.metadata.PackageNotFoundError:
-        raise RuntimeSetupError(f"{_DISTRIBUTION} is not installed properly; reinstall it") from None
     found = GuestBuild(
-        version,
         directory / "python-snapshot.wasm",
         directory / "python-stdlib.zip",
         directory / "SHA256SUMS",

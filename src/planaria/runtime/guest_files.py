@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from importlib.resources import files as package_files
+from importlib.util import find_spec
 from typing import Final
 
 from planaria.files.hostblob import HostBlob
-from planaria.files.layout import GUEST_PYTHON
 from planaria.files.zip_archive import ZipFileSystem
 from planaria.once import once
 from planaria.runtime.artifact import artifact
+from planaria.version import GUEST_PYTHON
 
 __all__ = [
     "ARCHIVE_PATH",
@@ -55,7 +55,11 @@ def guest_sources() -> dict[str, bytes]:
                     sources[prefix + item.name] = file.readall()
 
     for name in ("planaria_kernel", "planaria_shell"):
-        take(str(package_files(name)), f"{name}/")
+        # Finds its files and executes nothing; `importlib.resources` brings all that reads archives.
+        specification = find_spec(name)
+        assert specification is not None
+        assert specification.submodule_search_locations is not None
+        take(specification.submodule_search_locations[0], f"{name}/")
     return sources
 
 
@@ -76,12 +80,14 @@ def library() -> ZipFileSystem:
     Times are 0 and node numbers depend on contents only, since an image keeps what it saw of them.
     """
     archive = HostBlob.open(artifact().standard_library)
+    here = os.path.dirname(__file__)
 
     def fill(filesystem: ZipFileSystem) -> None:
         filesystem.add_archive(f"/python{GUEST_PYTHON}".encode(), archive, expand=_INNER_ARCHIVES)
-        for item in package_files("planaria.runtime").iterdir():
-            if item.name.startswith("fontlist-"):  # see tools/make_font_list.py
-                filesystem.add_file(f"/matplotlib/{item.name}".encode(), item.read_bytes())
+        for name in sorted(os.listdir(here)):
+            if name.startswith("fontlist-"):  # see tools/make_font_list.py
+                with open(os.path.join(here, name), "rb") as file:
+                    filesystem.add_file(f"/matplotlib/{name}".encode(), file.read())
         for name, source in guest_sources().items():
             filesystem.add_file(f"/planaria/{name}".encode(), source)
 

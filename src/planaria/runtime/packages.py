@@ -25,7 +25,7 @@ from packaging.utils import canonicalize_name
 from planaria.errors import FileSystemError, ImageError, ProtocolError
 from planaria.files.archive import import_zip
 from planaria.files.filesystem import FileKind, FileSystem
-from planaria.files.layout import GUEST_PYTHON, SITE, make_directories
+from planaria.files.layout import SITE, make_directories
 from planaria.files.transfer import copy_tree
 from planaria.files.view import Files
 from planaria.runtime.artifact import artifact
@@ -37,6 +37,7 @@ from planaria.runtime.resolution import (
     Unresolvable,
     resolve,
 )
+from planaria.version import GUEST_PYTHON
 from planaria_kernel.protocol import decode, encode
 
 __all__ = ["Wheel", "bundled", "fetch", "installed", "remove", "unpack"]

@@ -25,8 +25,8 @@ from resolvelib import AbstractProvider, BaseReporter, Resolver
 from resolvelib.resolvers import ResolutionImpossible, ResolutionTooDeep
 
 from planaria.errors import ImageError
-from planaria.files.layout import GUEST_PYTHON
 from planaria.runtime.pip_process import PipProcess
+from planaria.version import GUEST_PYTHON
 
 __all__ = ["COMMON_TAGS", "GUEST_TAGS", "Candidate", "Pip", "Unresolvable", "resolve"]
 

@@ -8,7 +8,6 @@ from planaria.errors import SessionError
 from planaria.session.engine import SessionEngine
 from planaria.session.history import Point
 from planaria.session.log import log
-from planaria.session.recordings import recall
 
 __all__ = ["checkpoint", "fork", "redo", "rewind", "undo"]
 
@@ -43,6 +42,8 @@ def _found(engine: SessionEngine, place: str | int, find: Callable[[], Point]) -
     except SessionError:
         if isinstance(place, str) or not 0 <= place < engine.count:
             raise
+        from planaria.session.recordings import recall  # imports all that plays recordings
+
         point = recall(engine, place)
         if point is None:
             raise

@@ -61,6 +61,12 @@ def test_submit_ends_the_program(interpreter: PlanariaInterpreter) -> None:
     assert done == FinalOutput({"answer": "yes", "score": 0.5})
 
 
+def test_figures_are_submitted(interpreter: PlanariaInterpreter) -> None:
+    """A figure of matplotlib that code submits is an image of DSPy's."""
+    done = interpreter.execute("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nSUBMIT(plt.gcf())")
+    assert done.output["output"].url.startswith("data:image/png;base64,")
+
+
 def test_errors_by_who_can_repair_them() -> None:
     """The code's errors leave the session usable; what it cannot repair is a CodeInterpreterError."""
     interpreter = PlanariaInterpreter(limits=planaria.Limits(timeout=1))

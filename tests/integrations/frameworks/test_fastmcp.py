@@ -37,6 +37,17 @@ async def test_functions_are_awaited() -> None:
     assert await PlanariaSandboxProvider().run(code, external_functions=given) == [0, 1, 4, 9, "f"]
 
 
+async def test_figures() -> None:
+    """Figures come as images beside the value."""
+    program = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nreturn {'points': 2}"
+    done = await PlanariaSandboxProvider().run(program)
+    assert done.structured_content == {"points": 2}
+    assert [block.type for block in done.content] == ["text", "image"]
+    drawn = await PlanariaSandboxProvider().run(f"{program[: program.index('return')]}return plt.gcf()")
+    assert [block.type for block in drawn.content] == ["text", "image"]
+    assert drawn.content[0].text == "<Figure size 640x480 with 1 Axes>"
+
+
 async def test_programs_share_nothing() -> None:
     """Each program has a session of its own, and the limits that were given."""
     provider = PlanariaSandboxProvider(limits=planaria.Limits(timeout=1))

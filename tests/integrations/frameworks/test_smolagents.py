@@ -91,6 +91,18 @@ def test_images_are_images_on_both_sides(executor: PlanariaExecutor) -> None:
     assert output.output.size == (5, 7)
 
 
+def test_figures_are_images(executor: PlanariaExecutor) -> None:
+    """A figure of matplotlib is a PIL image for tools, as the last value and as the final answer."""
+    output = executor(
+        "import matplotlib.pyplot as plt\nfigure, axes = plt.subplots()\naxes.plot([1, 2])\nfigure"
+    )
+    assert isinstance(output.output, PIL.Image.Image)
+    output = executor("flip(figure).size")
+    assert output.output == (640, 480)
+    output = executor("final_answer(figure)")
+    assert output.output.size == (640, 480)
+
+
 def test_agent_repairs_a_step_and_asks_another_agent() -> None:
     """A whole run: state, a tool, a failure and its repair, a managed agent, an answer."""
     helper_model = ScriptedModel("final_answer('two')")

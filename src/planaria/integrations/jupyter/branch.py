@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from planaria.errors import SessionError
 from planaria.session._async.session import AsyncSession
-from planaria.session.engine import SessionEngine
 
 __all__ = ["Branch"]
 
@@ -32,7 +31,7 @@ class Branch:
     """For `redo`, the next one last: cells, and how many executions there were when the next one began."""
     labels: dict[str, list[_Cell]] = field(default_factory=dict)
     """The cells that led to the checkpoints."""
-    _version: str = ""
+    _is_attached: bool = False
 
     async def fork(self) -> Branch:
         """A running copy."""
@@ -41,13 +40,13 @@ class Branch:
 
     def around(self, session: AsyncSession) -> Branch:
         """The same cells with another session, which is a fork of this one."""
-        return Branch(session, list(self.cells), [], dict(self.labels), self._version)
+        return Branch(session, list(self.cells), [], dict(self.labels), self._is_attached)
 
-    async def attach(self) -> str:
-        """Have the code know that a front end shows what it does, once; the version of its Python."""
-        if not self._version:
-            self._version = await self.session._ask(_attach)
-        return self._version
+    async def attach(self) -> None:
+        """Have the code know, once, that a front end shows what it does."""
+        if not self._is_attached:
+            await self.session._ask(lambda engine: engine.ask("configure", {"front_end": True}))
+            self._is_attached = True
 
     def add(self, number: int, before: int) -> None:
         """The cell of that number has ended, before which there were so many executions."""
@@ -105,11 +104,6 @@ class Branch:
     async def reset(self) -> None:
         """Start again."""
         await self.session.reset()
-        self._version = ""
+        self._is_attached = False
         self.cells.clear()
         self.undone.clear()
-
-
-def _attach(engine: SessionEngine) -> str:
-    engine.ask("configure", {"front_end": True})
-    return str(engine.ask("evaluate", "__import__('sys').version.split()[0]"))

@@ -72,9 +72,9 @@ class Commands:
         """The session that cells run in now."""
         return self._branch.session
 
-    async def attach(self) -> str:
+    async def attach(self) -> None:
         """See `Branch.attach`."""
-        return await self._branch.attach()
+        await self._branch.attach()
 
     def begin_cell(self, number: int) -> None:
         """A cell of the notebook begins, with its number."""

@@ -18,7 +18,7 @@ from planaria.files.view import Files
 from planaria.images.image import Image
 from planaria.limits import NOT_GIVEN, Limits, NotGiven
 from planaria.representation import Shown
-from planaria.session import checkpoints, executing, kernel_queries, recordings, snapshots
+from planaria.session import checkpoints, executing, kernel_queries, snapshots
 from planaria.session._async.constructors import AsyncSessionConstructors
 from planaria.session._async.turns import interruption
 from planaria.session._async.workspace import AsyncWorkspaceMethods
@@ -284,7 +284,9 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         Everything that the code has seen is in it: arguments and answers of callbacks, answers of servers,
         files that it read. Values of secrets, which it has not seen, are not. Raises SessionError.
         """
-        return await self._ask(recordings.take_recording)
+        from planaria.session.recordings import take_recording
+
+        return await self._ask(take_recording)
 
     async def explain(self, name: str) -> HistoryEntry | None:
         """The execution that last changed the variable `name`, with its value or contents; None if none did.
@@ -292,7 +294,9 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         The recording is done again for that, which takes as long as its executions took. Raises SessionError
         without `record=True`.
         """
-        return await self._ask(lambda engine: recordings.explain(engine, name))
+        from planaria.session.recordings import explain
+
+        return await self._ask(lambda engine: explain(engine, name))
 
     # -- snapshots -------------------------------------------------------------------------------------
 
