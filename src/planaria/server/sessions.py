@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -189,6 +189,19 @@ class ServedSession(NamedSession):
         with self._executing(nullcontext() if notebook is None else notebook.going_on()) as recording:
             result = await session._resume(execution, prepare, sleep=not step)
             return _noted(recording, Outcome(execution, result))
+
+    async def show(
+        self, source: str, kind: Literal["code", "bash"], execute: Callable[[], Awaitable[Result]]
+    ) -> Result:
+        """Execute something, and show it in a new cell of the notebook."""
+        notebook = self.notebook
+        with self._executing(
+            nullcontext() if notebook is None else notebook.recording(source, kind, None)
+        ) as recording:
+            result = await execute()
+            if recording is not None:
+                recording.end(result, waits=bool(result.suspended))
+            return result
 
     @contextmanager
     def _executing(self, shown: AbstractContextManager[Recording | None]) -> Iterator[Recording | None]:
