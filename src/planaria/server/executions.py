@@ -31,7 +31,7 @@ from planaria.server.outcomes import encoded, execution_of, pending_calls, waiti
 from planaria.server.output import listener
 from planaria.server.problems import Problem, bytes_of_base64, problem_of, value_of_base64
 from planaria.server.routes import SESSION, Call, Parameter, Route, log
-from planaria.server.sessions import BlockedCall, Outcome, ServedSession
+from planaria.server.served_session import BlockedCall, Outcome, ServedSession
 from planaria.session.result import Output
 
 __all__ = ["EVENTS", "EXECUTION_ROUTES"]

@@ -28,7 +28,7 @@ from planaria.server.notebook_models import (
 from planaria.server.notebooks import TERMINAL, Notebook
 from planaria.server.problems import Problem
 from planaria.server.routes import SESSION, Call, Route
-from planaria.server.sessions import ServedSession
+from planaria.server.served_session import ServedSession
 from planaria.snapshot.difference import Variable
 
 if TYPE_CHECKING:

@@ -24,6 +24,10 @@ __all__ = ["page_routes"]
 
 _FOLDER: Final = Path(__file__).parent / "ui"
 _INDEX: Final = "index.html"
+_FRAME: Final = "frame.html"
+#: The query of a frame whose scripts run, and what lets them; libraries for drawing compile functions.
+_SCRIPTS: Final = "scripts"
+_ANY_SCRIPT: Final = "'unsafe-inline' 'unsafe-eval'"
 #: Where the files are, below the digest of all of them: what has changed has another address.
 _ASSETS: Final = "/ui/assets"
 #: What stands in the page itself; frames of outputs and the terminal have styles of their own.
@@ -93,29 +97,55 @@ def _modules(first: str) -> list[str]:
 
 
 @cache
-def _frame_digest() -> str:
-    """The digest of the only script that may stand in a text: the one of the frames of outputs."""
-    return base64.b64encode(hashlib.sha256(_assets()[1]["frame.js"].content).digest()).decode()
+def _frame() -> _Asset:
+    """What the frames of outputs begin with."""
+    _, assets = _assets()
+    text = assets[_FRAME].content.decode()
+    text = text.replace("{style}", assets["style/frame.css"].content.decode())
+    return _asset("text/html", text.replace("{script}", assets["frame.js"].content.decode()).encode())
 
 
 def _policy(host: str) -> str:
     """What the page may load: its own files, and of guests pictures that are in their output.
 
-    Frames with what guests have made inherit it: no script runs there but the one that measures their height.
-    Styles may stand in the text, for terminals and tables bring some.
+    Styles may stand in the text, for the page has its own there, and terminals and tables bring some.
     """
+    assets = f"{host}{_ASSETS}/{_assets()[0]}/"
     return "; ".join(
         (
             "default-src 'none'",
-            f"script-src {host}{_ASSETS}/ 'sha256-{_frame_digest()}'",
+            f"script-src {assets}",
             "style-src 'self' 'unsafe-inline'",
             "img-src 'self' data: blob:",
             "font-src 'self' data:",
             "connect-src 'self'",
-            "frame-src 'self'",
+            # Outputs, whose frames can go nowhere else either.
+            f"frame-src {assets}{_FRAME}",
             "base-uri 'none'",
             "form-action 'none'",
             "frame-ancestors 'none'",
+        )
+    )
+
+
+def _frame_policy(*, runs: bool) -> str:
+    """What guests have made may do in its frame, which has an origin of its own: be shown, and with `runs`
+    execute the scripts that it has with it. It loads nothing.
+    """
+    digest = base64.b64encode(hashlib.sha256(_assets()[1]["frame.js"].content).digest()).decode()
+    return "; ".join(
+        (
+            "sandbox allow-scripts",
+            "default-src 'none'",
+            "script-src " + (_ANY_SCRIPT if runs else f"'sha256-{digest}'"),
+            "style-src 'unsafe-inline'",
+            "img-src data: blob:",
+            "font-src data:",
+            "media-src data: blob:",
+            *(["worker-src blob:"] if runs else []),
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'self'",
         )
     )
 
@@ -156,7 +186,12 @@ def page_routes(server: Server) -> list[BaseRoute]:
         found = assets.get(request.path_params["name"])
         if found is None or request.path_params["version"] != version:
             return problem_response(Problem(404, f"there is no {request.url.path}; load the page again"))
-        return _response(request, found, {**_HEADERS, "Cache-Control": "public, max-age=31536000, immutable"})
+        headers = {**_HEADERS, "Cache-Control": "public, max-age=31536000, immutable"}
+        if found is assets[_FRAME]:
+            policy = _frame_policy(runs=request.url.query == _SCRIPTS)
+            headers |= {"Content-Security-Policy": policy, "X-DNS-Prefetch-Control": "off"}
+            found = _frame()
+        return _response(request, found, headers)
 
     return [
         StarletteRoute("/", index, methods=["GET"]),

@@ -17,7 +17,7 @@ from planaria.server.outcomes import encoded, plain
 from planaria.server.problems import Problem, value_of_base64
 from planaria.server.records import Record
 from planaria.server.routes import SESSION, Call, Parameter, Route, changed
-from planaria.server.sessions import ServedSession
+from planaria.server.served_session import ServedSession
 from planaria.server.snapshot_routes import decoded
 from planaria.session.engine import SessionEngine
 

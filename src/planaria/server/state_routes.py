@@ -16,7 +16,7 @@ from planaria.server.models import (
     UndoRequest,
 )
 from planaria.server.routes import SESSION, Call, Route, changed
-from planaria.server.sessions import ServedSession
+from planaria.server.served_session import ServedSession
 from planaria.session.history import Past
 
 __all__ = ["STATE_ROUTES"]

@@ -28,7 +28,7 @@ from planaria.server.guard import read_body
 from planaria.server.output import listener
 from planaria.server.problems import Problem
 from planaria.server.routes import Server
-from planaria.server.sessions import ServedSession
+from planaria.server.served_session import ServedSession
 from planaria.server.settings import Token
 from planaria.session.result import Output, Result
 from planaria_kernel.execution.structured import CHART, FRAME

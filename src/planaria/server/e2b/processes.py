@@ -23,7 +23,7 @@ from planaria.server.e2b.wire import client_stream_rpc, sandbox_of, stream_rpc, 
 from planaria.server.output import listen_to_bytes, listener
 from planaria.server.problems import Problem
 from planaria.server.routes import Server
-from planaria.server.sessions import ServedSession
+from planaria.server.served_session import ServedSession
 from planaria.server.settings import Token
 from planaria.session.result import Output, Result
 

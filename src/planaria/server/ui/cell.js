@@ -7,10 +7,10 @@ const KINDS = { code: "Python", bash: "Bash", markdown: "Markdown" };
 const SAVE_AFTER = 700;
 
 export class Cell {
-    /** @param owner the notebook: `complete`, `save`, `select`, `run`, `keysOf`, `numberOf`, `answer`. */
+    /** @param owner the notebook: `complete`, `save`, `select`, `run`, `keysOf`, `numberOf`, `session`. */
     constructor(owner, { id, kind, source, outputs = [], state = "new", count = null, duration_ms = null }) {
         Object.assign(this, { owner, id, kind, state, count, time: duration_ms, ran: source, isRendered: kind === "markdown" && source.trim() !== "" });
-        this.outputs = new Outputs(() => this.name);
+        this.outputs = new Outputs(owner.session, () => this.name);
         this.save = debounced(SAVE_AFTER, () => owner.save(this));
         this.editor = new Editor({
             text: source,

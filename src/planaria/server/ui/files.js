@@ -51,8 +51,9 @@ export class Files {
         if (session !== this.session || path !== this.path) return undefined;
         entries.sort((one, other) => (other.type === "directory") - (one.type === "directory") || one.name.localeCompare(other.name));
         this.showPath();
-        this.list.replaceChildren(...entries.filter((one) => !one.name.startsWith(".")).map((one) => this.item(one)));
-        if (!entries.length) this.list.append(element("li", { class: "hint", text: "Nothing is here. Drop files to upload them." }));
+        const shown = entries.filter((one) => !one.name.startsWith("."));
+        this.list.replaceChildren(...shown.map((one) => this.item(one)));
+        if (!shown.length) this.list.append(element("li", { class: "hint", text: "Nothing is here. Drop files to upload them." }));
         return undefined;
     }
 
