@@ -42,6 +42,19 @@ def test_mime_bundle_wins(host: Any) -> None:
     assert metadata == {"x/y": {"a": 1}}
 
 
+def test_values_that_show_themselves(host: Any) -> None:
+    """The last thing that a value shows by `_ipython_display_` is the value of the cell, also where it fails."""
+    host.run(
+        "class T:\n    def _ipython_display_(self):\n"
+        "        display({'x/y': 1}, raw=True); display({'x/y': 2}, raw=True)"
+    )
+    host.run("T()")
+    assert host.outputs == [("display", {"x/y": 1}, {}), ("result", {"x/y": 2}, {})]
+    host.outputs.clear()
+    host.run("class F:\n    def _ipython_display_(self): display({'x/y': 3}, raw=True); 1 / 0\nF()")
+    assert host.outputs == [("result", {"x/y": 3}, {})]
+
+
 def test_failing_representation(host: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """A representation that raises is left out and named on standard error; None is left out silently."""
     host.run(

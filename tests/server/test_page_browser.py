@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 
 from page_in_browser import CHROMIUM, NotebookPage, browser
 from playwright.sync_api import Browser, expect
+from recording_server import RecordingServer
 from session_server import Served, client_of, served
 
 from planaria.server import Token
@@ -91,6 +93,74 @@ def test_plot_and_table(page: NotebookPage) -> None:
     expect(output.frame_locator("iframe").locator("td", has_text="<i>")).to_be_visible()
     # The frame is as high as its table.
     expect(output.locator("iframe")).not_to_have_css("height", "40px")
+
+
+#: Tries all ways out of the frame of an output that scripts have, and says what came of it.
+ESCAPES = """
+<p id="said">nothing</p><img src="http://{host}/img"><script src="http://{host}/script.js"></script>
+<link rel="stylesheet" href="http://{host}/style.css"><iframe src="http://{host}/frame"></iframe>
+<script>
+const found = [];
+const attempt = (name, action) => {{ try {{ action(); found.push(name); }} catch {{ }} }};
+attempt("parent", () => parent.document.title);
+attempt("storage", () => sessionStorage.length);
+attempt("cookies", () => document.cookie);
+attempt("popup", () => {{ if (!open("http://{host}/popup")) throw 0; }});
+attempt("top", () => {{ top.location = "http://{host}/top"; }});
+navigator.sendBeacon("http://{host}/beacon");
+attempt("worker", () => new Worker("http://{host}/worker.js"));
+const tries = [fetch("http://{host}/fetch"), fetch("/v1/sessions"), import("http://{host}/module.js")];
+tries.push(new Promise((yes, no) => {{ const s = new WebSocket("ws://{host}/socket"); s.onopen = yes; s.onerror = no; }}));
+Promise.allSettled(tries).then((all) => {{
+    found.push(...all.filter((one) => one.status === "fulfilled").map((one, index) => `try ${{index}}`));
+    said.textContent = `got out by: ${{found.join(", ") || "none"}}`;
+    said.dataset.ready = "";
+}});
+</script>
+<a id="leave" href="http://{host}/link">leave</a>
+"""
+
+
+def test_scripts_of_outputs(page: NotebookPage) -> None:
+    """Scripts that are in an output run when that is asked for; they load nothing, nor reach the page."""
+    with closing(RecordingServer()) as elsewhere:
+        html = ESCAPES.format(host=f"127.0.0.1:{elsewhere.port}")
+        output = page.run(f"display({{'text/html': {html!r}}}, raw=True)")
+        frame = output.frame_locator("iframe")
+        expect(frame.locator("#said")).to_have_text("nothing")
+        output.get_by_role("button", name="Run them").click()
+        expect(frame.locator("#said")).to_have_text("got out by: none")
+        expect(output.locator(".hint")).to_contain_text("script.js")
+        frame.locator("#leave").click()
+        # A frame that is sent elsewhere stays where it is, or is empty; the page goes on.
+        expect(page.run("6 * 7")).to_have_text("42")
+        elsewhere.settle()
+        assert elsewhere.requests == []
+    page.problems.clear()  # the browser says what it has refused
+
+
+def test_figures_of_plotly(page: NotebookPage, client: httpx.Client) -> None:
+    """Figures are drawn by the library of the session's own package, as data and in HTML; without it, it says so."""
+    plotly = pytest.importorskip("plotly", reason="plotly is not installed")
+    bars = plotly.graph_objects.Figure(plotly.graph_objects.Bar(x=["a", "b"], y=[1, 3]))
+    show = f"display({{'application/vnd.plotly.v1+json': {bars.to_plotly_json()!r}}}, raw=True)"
+    output = page.run(show)
+    output.get_by_role("button", name="Draw it").click()
+    expect(output).to_contain_text("once the package plotly is installed")
+    library = Path(plotly.__file__).parent / "package_data/plotly.min.js"
+    place = page.run("import site; print(site.getusersitepackages())").inner_text().strip()
+    client.put(
+        f"/v1/sessions/{page.session}/files",
+        params={"path": f"{place}/plotly/package_data/plotly.min.js"},
+        content=library.read_bytes(),
+        headers={"Content-Type": "application/octet-stream"},
+    ).raise_for_status()
+    html = bars.to_html(full_html=False, include_plotlyjs="cdn")
+    for code in (show, f"display({{'text/html': {html!r}}}, raw=True)"):
+        output = page.run(code)
+        expect(output.frame_locator("iframe").locator(".bars .point")).to_have_count(2)
+        expect(output.locator("iframe")).not_to_have_css("height", "40px")
+        expect(output.locator(".hint")).to_have_count(0)
 
 
 def test_undo_rewind_fork_compare(page: NotebookPage) -> None:

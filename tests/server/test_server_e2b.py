@@ -34,7 +34,7 @@ def e2b_server() -> Iterator[Served]:
     """A server with a token, to which the environment variables of the SDK lead."""
     tokens = [Token("default", "the-key")]
     with (
-        served(tokens=tokens, store=planaria.MemoryStore()) as server,
+        served(tokens=tokens, store=planaria.MemoryStore(), page=True) as server,
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("E2B_API_URL", server.url)
@@ -77,6 +77,27 @@ def test_e2b_code_has_languages_and_variables(sandbox: Any) -> None:
     with pytest.raises(SandboxException, match="javascript"):
         sandbox.run_code("1", language="javascript")
     assert [one.language for one in sandbox.list_code_contexts()] == ["python", "bash"]
+
+
+def test_e2b_executions_are_cells(e2b_server: Served) -> None:
+    """Code and commands of the SDK appear on the page, as they were written, with their output."""
+    one = e2b.Sandbox.create()
+    one.run_code("print('out')\n6 * 7", envs={"Q": "7"})
+    one.run_code("echo $Q >&2", language="bash", envs={"Q": "7"})
+    one.commands.run("echo 'a  b'")
+    one.run_code("1 / 0")
+    path = f"{e2b_server.url}/v1/sessions/{one.sandbox_id.partition('-')[0]}/notebook"
+    found = httpx.get(path, headers={"Authorization": "Bearer the-key"}).json()["cells"]
+    assert [(cell["kind"], cell["source"], cell["state"]) for cell in found] == [
+        ("code", "print('out')\n6 * 7", "done"),
+        ("bash", "echo $Q >&2", "done"),
+        ("bash", "echo 'a  b'", "done"),
+        ("code", "1 / 0", "failed"),
+    ]
+    stream, value = found[0]["outputs"]
+    assert (stream["text"], value["data"]["text/plain"]) == ("out\n", "42")
+    assert [cell["outputs"][0]["text"] for cell in found[1:3]] == ["7\n", "a  b\n"]
+    one.kill()
 
 
 def test_e2b_contexts_have_their_variables(e2b_server: Served) -> None:

@@ -6,7 +6,9 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -56,6 +58,9 @@ def test_the_page_and_its_files(client: httpx.Client) -> None:
     assert "<script>" not in page.text
     addresses = re.findall(r'(?:src|href)="(/ui/[^"]*)"', page.text)
     assert len(addresses) > 20
+    first = re.findall(r'<link rel="(?:stylesheet|modulepreload|preload)|<script[^>]*src="', page.text)
+    assert first == ['<script type="module" src="']  # all else comes when the page is painted
+    assert page.headers["content-encoding"] == "gzip"
     for address in addresses:
         found = client.get(address)
         assert found.status_code == 200, address
@@ -177,6 +182,31 @@ def test_a_notebook_is_saved_and_forked() -> None:
     with served(store=store, page=True) as running, client_of(running.url) as one:
         first, second = notebook(one, "/v1/sessions/kept")["cells"]
         assert (first["outputs"][0]["text"], first["state"], second["source"]) == ("here\n", "done", "draft")
+
+
+def test_large_outputs_are_kept(tmp_path: Path) -> None:
+    """Pictures and tables outlive the server, those of cells that are gone do not, nor those of a session."""
+    show = "display({{'text/html': '<p>{}</p>' + 'x' * 20_000}}, raw=True)"
+    path = "/v1/sessions/kept"
+    with served(store=planaria.FileStore(tmp_path), page=True) as running, client_of(running.url) as one:
+        one.post("/v1/sessions", json={"id": "kept"})
+        for cell in ("a", "b", "c"):
+            one.post(f"{path}/run", json={"code": show.format(cell), "cell": cell})
+        one.post(f"{path}/run", json={"code": show.format("anew"), "cell": "c"})
+        one.delete(f"{path}/notebook/cells/b")
+        one.post(f"{path}/fork", json={"ids": ["copy"]})
+        before = notebook(one, path)
+    assert [cell["outputs"][0]["data"]["text/html"][:6] for cell in before["cells"]] == ["<p>a</", "<p>ane"]
+    kept = [unquote(one.parent.name.removeprefix("@")) for one in tmp_path.rglob("output/**/contents")]
+    with served(store=planaria.FileStore(tmp_path), page=True) as running, client_of(running.url) as one:
+        assert notebook(one, path)["cells"] == before["cells"]
+        one.delete(path)
+        assert notebook(one, "/v1/sessions/copy")["cells"] == before["cells"]
+        one.delete("/v1/sessions/copy")
+    store = planaria.FileStore(tmp_path)
+    assert len(kept) >= 4
+    assert [store.attachments.get("output", name) for name in kept] == [None] * len(kept)
+    store.close()
 
 
 def test_states_are_compared(client: httpx.Client, session: str) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from planaria.snapshot.snapshot import Snapshot
     from planaria.stores.store import Store
 
-__all__ = ["drop", "go_to", "keep", "kept_of"]
+__all__ = ["drop", "go_to", "keep"]
 
 #: So many are kept of a session, the newest ones.
 _MOST: Final = 100
@@ -52,13 +52,6 @@ async def go_to(store: Store | None, session: AsyncSession, record: Record, to: 
             raise
         snapshot = await to_thread.run_sync(store.load, kept.name)
         await session.restore_state(snapshot, reseed=False)
-
-
-def kept_of(store: Store, name: str) -> list[KeptCheckpoint]:
-    """The checkpoints of the session of that name in the store."""
-    version = store.newest(name)
-    record = Record.model_validate_json((version and version.note) or b"{}")
-    return list(record.checkpoints.values())
 
 
 async def drop(store: Store, checkpoints: Iterable[KeptCheckpoint]) -> None:

@@ -30,11 +30,11 @@ from planaria.server.models import (
 from planaria.server.outcomes import encoded, execution_of, pending_calls, waiting_execution
 from planaria.server.output import listener
 from planaria.server.problems import Problem, bytes_of_base64, problem_of, value_of_base64
-from planaria.server.routes import Call, log
-from planaria.server.sessions import BlockedCall, Outcome, ServedSession
+from planaria.server.routes import SESSION, Call, Parameter, Route, log
+from planaria.server.served_session import BlockedCall, Outcome, ServedSession
 from planaria.session.result import Output
 
-__all__ = ["EVENTS", "answer", "bash", "calls", "interrupt", "resume", "run"]
+__all__ = ["EVENTS", "EXECUTION_ROUTES"]
 
 #: The media type of a stream of events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
 EVENTS: Final = "text/event-stream"
@@ -326,3 +326,57 @@ async def interrupt(call: Call) -> None:
         if progress is not None:
             await progress.cancel()
             await call.sessions.save(named)
+
+
+_KEY: Final = Parameter(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    "A request that is made again with the same key gets the first one's result",
+    place="header",
+)
+
+EXECUTION_ROUTES: Final = (
+    Route(
+        "POST",
+        f"{SESSION}/run",
+        run,
+        "Execute Python",
+        takes=RunRequest,
+        gives=Execution,
+        also=(EVENTS,),
+        parameters=(_KEY,),
+    ),
+    Route(
+        "POST",
+        f"{SESSION}/bash",
+        bash,
+        "Run a script",
+        takes=BashRequest,
+        gives=Execution,
+        also=(EVENTS,),
+        parameters=(_KEY,),
+    ),
+    Route(
+        "POST",
+        f"{SESSION}/resume",
+        resume,
+        "Take an execution that waits further",
+        takes=ResumeRequest,
+        gives=Execution,
+        also=(EVENTS,),
+        parameters=(_KEY,),
+    ),
+    Route("POST", f"{SESSION}/interrupt", interrupt, "Stop what runs", status=204),
+    Route("GET", f"{SESSION}/calls", calls, "List calls that wait", gives=PendingCalls),
+    Route(
+        "POST",
+        f"{SESSION}/calls/{{call}}",
+        answer,
+        "Answer a call",
+        takes=Answer,
+        gives=Execution,
+        also=(EVENTS,),
+        parameters=(_KEY,),
+        responses={202: Answered},
+    ),
+)

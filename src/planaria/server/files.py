@@ -1,4 +1,4 @@
-"""Handlers of the native API for the files of a session."""
+"""Requests about the files of a session."""
 
 from __future__ import annotations
 
@@ -14,23 +14,9 @@ from planaria.files.filesystem import FileKind
 from planaria.files.view import Files
 from planaria.server.models import DirectoryRequest, FileEntry, FileList, LinkRequest, RenameRequest
 from planaria.server.problems import Problem
-from planaria.server.routes import Call
+from planaria.server.routes import SESSION, Call, Parameter, Route
 
-__all__ = [
-    "BYTES",
-    "TAR",
-    "delete",
-    "entry_of",
-    "get",
-    "get_tar",
-    "list_files",
-    "make_directory",
-    "make_link",
-    "put",
-    "put_tar",
-    "rename",
-    "stat",
-]
+__all__ = ["BYTES", "FILE_ROUTES", "TAR", "entry_of"]
 
 T = TypeVar("T")
 
@@ -180,3 +166,86 @@ async def put_tar(call: Call) -> FileEntry:
         return entry_of(files, path)
 
     return await _with_files(call, unpack, save=True)
+
+
+_PATH: Final = Parameter(
+    "path", {"type": "string", "minLength": 1}, "Absolute, or below /home/user", required=True
+)
+_RECURSIVE: Final = Parameter("recursive", {"type": "boolean"}, "With all that is in a directory")
+_FOLLOW: Final = Parameter("follow", {"type": "boolean"}, "Look at what a link leads to")
+
+FILE_ROUTES: Final = (
+    Route("GET", f"{SESSION}/files", get, "Read a file", gives=BYTES, parameters=(_PATH,)),
+    Route(
+        "PUT",
+        f"{SESSION}/files",
+        put,
+        "Write a file",
+        takes=BYTES,
+        gives=FileEntry,
+        parameters=(_PATH,),
+    ),
+    Route(
+        "DELETE",
+        f"{SESSION}/files",
+        delete,
+        "Remove a file or directory",
+        status=204,
+        parameters=(_PATH, _RECURSIVE),
+    ),
+    Route(
+        "GET",
+        f"{SESSION}/files/stat",
+        stat,
+        "Look at a file",
+        gives=FileEntry,
+        parameters=(_PATH, _FOLLOW),
+    ),
+    Route(
+        "POST",
+        f"{SESSION}/files/directory",
+        make_directory,
+        "Create a directory",
+        takes=DirectoryRequest,
+        gives=FileEntry,
+        status=201,
+        parameters=(_PATH,),
+    ),
+    Route(
+        "POST",
+        f"{SESSION}/files/link",
+        make_link,
+        "Create a symbolic link",
+        takes=LinkRequest,
+        gives=FileEntry,
+        status=201,
+        parameters=(_PATH,),
+    ),
+    Route(
+        "POST",
+        f"{SESSION}/files/rename",
+        rename,
+        "Move a file or directory",
+        takes=RenameRequest,
+        gives=FileEntry,
+        parameters=(_PATH,),
+    ),
+    Route(
+        "GET",
+        f"{SESSION}/files/list",
+        list_files,
+        "List a directory",
+        gives=FileList,
+        parameters=(_PATH,),
+    ),
+    Route("GET", f"{SESSION}/files/tar", get_tar, "Read a directory", gives=TAR, parameters=(_PATH,)),
+    Route(
+        "PUT",
+        f"{SESSION}/files/tar",
+        put_tar,
+        "Write a directory",
+        takes=TAR,
+        gives=FileEntry,
+        parameters=(_PATH,),
+    ),
+)

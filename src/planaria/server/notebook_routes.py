@@ -1,4 +1,4 @@
-"""Handlers of the API that the page uses beside the others: notebooks and the events of sessions, comparing
+"""Requests that the page makes beside the others: notebooks and the events of sessions, comparing
 states, and usage.
 """
 
@@ -27,8 +27,8 @@ from planaria.server.notebook_models import (
 )
 from planaria.server.notebooks import TERMINAL, Notebook
 from planaria.server.problems import Problem
-from planaria.server.routes import Call, Route
-from planaria.server.sessions import ServedSession
+from planaria.server.routes import SESSION, Call, Route
+from planaria.server.served_session import ServedSession
 from planaria.snapshot.difference import Variable
 
 if TYPE_CHECKING:
@@ -203,16 +203,12 @@ def _file_usage(files: Files) -> tuple[int, int]:
     return size, count
 
 
-_SESSION: Final = "/v1/sessions/{session}"
-
 NOTEBOOK_ROUTES: Final = (
-    Route("GET", f"{_SESSION}/notebook", get_notebook, "Read the cells of the page", gives=NotebookDocument),
-    Route(
-        "PUT", f"{_SESSION}/notebook", put_notebook, "Replace all cells", takes=NotebookRequest, status=204
-    ),
+    Route("GET", f"{SESSION}/notebook", get_notebook, "Read the cells of the page", gives=NotebookDocument),
+    Route("PUT", f"{SESSION}/notebook", put_notebook, "Replace all cells", takes=NotebookRequest, status=204),
     Route(
         "PUT",
-        f"{_SESSION}/notebook/cells/{{cell}}",
+        f"{SESSION}/notebook/cells/{{cell}}",
         put_cell,
         "Write a cell",
         takes=CellRequest,
@@ -220,19 +216,19 @@ NOTEBOOK_ROUTES: Final = (
     ),
     Route(
         "DELETE",
-        f"{_SESSION}/notebook/cells/{{cell}}",
+        f"{SESSION}/notebook/cells/{{cell}}",
         delete_cell,
         "Remove a cell",
         status=204,
     ),
-    Route("GET", f"{_SESSION}/events", events, "Follow what happens in a session", gives=EVENTS),
+    Route("GET", f"{SESSION}/events", events, "Follow what happens in a session", gives=EVENTS),
     Route(
         "POST",
-        f"{_SESSION}/compare",
+        f"{SESSION}/compare",
         compare,
         "Compare two states",
         takes=CompareRequest,
         gives=StateDifference,
     ),
-    Route("GET", f"{_SESSION}/usage", usage, "Look at limits and what was used", gives=Usage),
+    Route("GET", f"{SESSION}/usage", usage, "Look at limits and what was used", gives=Usage),
 )

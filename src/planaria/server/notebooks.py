@@ -8,12 +8,13 @@ import asyncio
 import codecs
 import json
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from planaria.errors import ExecutionError
+from planaria.server.kept_outputs import RichOutput, saved_output
 from planaria.server.output import listener
 from planaria.session.report import as_json
 from planaria.session.result import Output, Result
@@ -30,6 +31,8 @@ _MOST_TERMINAL: Final = 1 << 16
 _MOST_ADDED: Final = 200
 #: What is saved beside the state of a session: characters of all cells with their outputs of text.
 _MOST_SAVED: Final = 128 << 10
+#: Bytes of the outputs that are kept beside that, of the newest cells.
+_MOST_KEPT: Final = 16 << 20
 #: Executions whose requests and calls of tools are kept.
 _MOST_ACTIVE: Final = 50
 #: Events that wait for a follower; one that is further behind is cut off, and begins again.
@@ -87,7 +90,8 @@ class Cell:
 
     def add_output(self, output: dict[str, Any], display_id: str | None = None) -> int | None:
         """Add an output, or put it in the place of an earlier one; where. None without room for it."""
-        size = len(json.dumps(output))
+        output = RichOutput(output)
+        size = len(output.encoded)
         if size > self.rich:
             self.omitted += size
             return None
@@ -186,13 +190,19 @@ class Notebook:
             "activity": self._activity,
         }
 
-    def saved(self) -> list[dict[str, Any]]:
-        """The cells as they are saved: sources, and outputs of text as far as there is room."""
+    def saved(self, kept_outputs: Collection[str] = ()) -> list[dict[str, Any]]:
+        """The cells as they are saved: sources, and outputs as far as there is room; of larger ones, those
+        are named whose digests are among `kept_outputs`.
+        """
         room = _MOST_SAVED
         kept = []
         for cell in reversed(self.cells):
             found = cell.as_json()
-            found["outputs"] = [one for one in found["outputs"] if one["output_type"] in ("stream", "error")]
+            found["outputs"] = [
+                saved_output(one) if isinstance(one, RichOutput) else one
+                for one in found["outputs"]
+                if not isinstance(one, RichOutput) or not one.is_kept or one.digest in kept_outputs
+            ]
             for fields in (found, {**found, "outputs": []}):
                 size = len(json.dumps(fields))
                 if size <= room:
@@ -202,6 +212,17 @@ class Notebook:
             else:
                 break
         return kept[::-1]
+
+    def kept_outputs(self) -> dict[str, RichOutput]:
+        """The larger outputs, which are kept beside the cells, by their digests; the newest ones."""
+        room = _MOST_KEPT
+        found: dict[str, RichOutput] = {}
+        for cell in reversed(self.cells):
+            for one in cell.outputs:
+                if isinstance(one, RichOutput) and one.is_kept and len(one.encoded) <= room:
+                    room -= len(one.encoded)
+                    found[one.digest] = one
+        return found
 
     def replace(self, cells: Sequence[Mapping[str, Any]]) -> None:
         """Have these cells and no others, with the outputs they bring."""
@@ -440,11 +461,11 @@ class Notebooks:
     def __init__(self) -> None:
         self._known: dict[str, Notebook] = {}
 
-    def of(self, name: str, saved: Sequence[Mapping[str, Any]]) -> Notebook:
+    def of(self, name: str, saved: Callable[[], Sequence[Mapping[str, Any]]]) -> Notebook:
         """The notebook of a session; one of the cells that were saved if it is not known."""
         found = self._known.get(name)
         if found is None:
-            found = self._known[name] = Notebook(saved)
+            found = self._known[name] = Notebook(saved())
         return found
 
     def copy(self, name: str, fork: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from planaria.errors import EncodeError
 from planaria.executors.host_endpoint import report_frame
 from planaria.server.models import Execution, PendingCall, Stopped, WaitingExecution
-from planaria.server.sessions import Outcome, ServedSession
+from planaria.server.served_session import Outcome, ServedSession
 from planaria.session.execution_state import ExecutionState
 from planaria.session.report import as_json
 from planaria_kernel.protocol import encode

@@ -18,12 +18,16 @@ from starlette.routing import Route as StarletteRoute
 
 from planaria.server.guard import Audit, Guard, bearer, read_body
 from planaria.server.metrics import Metrics
-from planaria.server.models import RULES
+from planaria.server.models import RULES, SessionInfo
 from planaria.server.problems import PROBLEM, Problem, problem_of
 from planaria.server.sessions import ServedSessions
 from planaria.server.settings import ServerSettings, Token
+from planaria.session._async.session import AsyncSession
 
-__all__ = ["Call", "Parameter", "Route", "Server", "log", "problem_response"]
+__all__ = ["SESSION", "Call", "Parameter", "Route", "Server", "changed", "log", "problem_response"]
+
+#: The path of a session.
+SESSION: Final = "/v1/sessions/{session}"
 
 log: Final = logging.getLogger("planaria.server")
 
@@ -92,6 +96,14 @@ class Call:
         if not (value.isascii() and value.isdecimal() and len(value) < 10 and int(value) <= most):
             raise Problem(422, f"{name}={value!r}: must be a number from 0 to {most}")
         return int(value)
+
+
+async def changed(call: Call, change: Callable[[AsyncSession], Awaitable[object]]) -> SessionInfo:
+    """Change a session and save it; what is known of it then."""
+    async with call.sessions.using(call.token, call.session) as named:
+        await change(named.session)
+        await call.sessions.save(named)
+    return await call.sessions.info(call.token, call.session)
 
 
 Handler = Callable[[Call], Awaitable[BaseModel | Response | None]]

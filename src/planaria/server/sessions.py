@@ -2,241 +2,52 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
-import anyio
 from anyio import to_thread
 
 from planaria.errors import SnapshotConflict, SnapshotNotFound
-from planaria.executors.messages import Answer as CallResult
-from planaria.executors.messages import Ok, Raised
 from planaria.integrations.named_sessions import NamedSession, NamedSessions
 from planaria.limits import Limits
 from planaria.server import checkpoints
 from planaria.server.client_callbacks import waiting_callback
+from planaria.server.kept_outputs import KeptOutputs, digests_in
 from planaria.server.metrics import Metrics
-from planaria.server.models import CallbackDeclaration, SessionInfo
-from planaria.server.notebooks import Notebook, Notebooks, Recording
+from planaria.server.models import SessionInfo
+from planaria.server.notebooks import Notebooks
 from planaria.server.output import listen, listen_to_bytes
 from planaria.server.problems import Problem
 from planaria.server.records import Record
+from planaria.server.served_session import SEPARATOR, ServedSession
 from planaria.server.settings import ServerSettings, Token
-from planaria.session import executing
 from planaria.session._async.session import AsyncSession
 from planaria.session.callbacks import CallbackRegistry
-from planaria.session.collector import Listeners
-from planaria.session.engine import SessionEngine
-from planaria.session.execution_state import ExecutionState
-from planaria.session.history import Past
-from planaria.session.result import Result
 from planaria.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from planaria.stores.store import Store, Version
 
-__all__ = ["BlockedCall", "Outcome", "ServedSession", "ServedSessions"]
+__all__ = ["ServedSessions"]
 
 #: The names that clients may give.
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-#: Between a name space and the name of a session, and between a name space and that of a snapshot.
-_SESSION: Final = "."
+#: Between a name space and the name of a snapshot.
 _SNAPSHOT: Final = "@"
 #: Between a name space, the name of a session, and what names one of its checkpoints.
 _CHECKPOINT: Final = "!"
+#: What tells libraries how the page shows their figures: Plotly's as data, since it has the library itself.
+_ENVIRONMENT: Final = {"PLOTLY_RENDERER": "plotly_mimetype"}
 
 
-class BlockedCall:
-    """A call for which the code blocks, until a client answers it."""
-
-    def __init__(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> None:
-        self.name = name
-        self.arguments = arguments
-        self.keywords = keywords
-        self.answer: Future[CallResult] = Future()
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What an execution has come to."""
-
-    execution: ExecutionState
-    result: Result
-
-
-def _configure(engine: SessionEngine, settings: Mapping[str, object]) -> None:
-    engine.check_at_rest()
-    engine.ask("configure", settings)
-    engine.history.has_changed = True
-
-
-def _noted(recording: Recording | None, outcome: Outcome) -> Outcome:
-    if recording is not None:
-        recording.end(outcome.result, waits=outcome.execution.outcome is None)
-    return outcome
-
-
-class ServedSession(NamedSession):
-    """A session of a server, with its record."""
-
-    def __init__(
-        self,
-        name: str,
-        session: AsyncSession,
-        record: Record,
-        version: Version | None = None,
-        base: Snapshot | None = None,
-        notebook: Notebook | None = None,
-    ) -> None:
-        super().__init__(name, session, version, base)
-        self.record = record
-        self.notebook = notebook
-        self.nodes: dict[Past | None, int] = {}
-        """The numbers of the states that the tree had last."""
-        self.blocked: dict[str, BlockedCall] = {}
-        """Calls for which the code blocks, by their ids."""
-        self.reader: Callable[[], Future[CallResult]] | None = None
-        """Gives the lines of standard input to a command that has one of its own."""
-        self.changes = 0
-        """How often it was used in a way that may have changed something."""
-        self._changed = anyio.Event()
-        self.on_blocked: Callable[[str, BlockedCall], None] | None = None
-        """Is called with each new one, on the thread of the execution."""
-        self.is_executing = False
-        """Whether code runs, rather than that its lock is held for something else."""
-        self._recording: Recording | None = None
-        """Shows the latest execution in the notebook."""
-        self._numbers = itertools.count(1)
-        session._engine.host_calls.blocked = self._block
-
-    @property
-    def id(self) -> str:
-        """Its name in its name space."""
-        return self.name.partition(_SESSION)[2]
-
-    def has_changed(self) -> None:
-        """Something may have changed."""
-        self.changes += 1
-        if self.notebook is not None:
-            self.notebook.tell("changed")
-        self._changed.set()
-        self._changed = anyio.Event()
-
-    async def next_change(self) -> None:
-        """Wait until something may have changed."""
-        await self._changed.wait()
-
-    def note(self) -> bytes:
-        """The record, which is saved beside the state."""
-        self.record.executions = self.session.execution_count
-        if self.notebook is not None:
-            self.record.notebook = self.notebook.saved()
-        return self.record.note()
-
-    # -- executing -----------------------------------------------------------------------------------------
-
-    async def begin(
-        self,
-        source: str,
-        timeout: float | None,
-        *,
-        name: str | None = None,
-        stdin: bytes | None = None,
-        is_program: bool = False,
-        step: bool = False,
-        cell: str | None = None,
-    ) -> Outcome:
-        """Execute code, or with `stdin` a script, as far as it goes; with `step` to its next timer.
-
-        It is shown in a cell of the notebook, a new one unless there is a `cell`.
-        """
-        session, notebook = self.session, self.notebook
-        program = Listeners(on_bytes=listen_to_bytes) if is_program else None
-        kind: Literal["code", "bash"] = "code" if stdin is None else "bash"
-        shown = nullcontext() if notebook is None else notebook.recording(source, kind, cell)
-        with self._executing(shown) as recording:
-            async with session._turns.held():
-                execution = await session._turns.begin(
-                    partial(executing.begin, session._engine, source, timeout, name, stdin, program)
-                )
-                result = await session._advance(execution, sleep=not step)
-            return _noted(recording, Outcome(execution, result))
-
-    async def resume(
-        self, answers: Sequence[tuple[int, Ok | Raised]], *, cancel: bool = False, step: bool = False
-    ) -> Outcome:
-        """Take the execution that waits further, with answers to its calls. Raises Problem."""
-        session = self.session
-        execution = session._engine.execution
-        if execution is None:
-            raise Problem(409, "no execution waits in this session", code="nothing-waits")
-        for number, _ in answers:
-            if number not in execution.pending:
-                raise Problem(404, f"no call '{number}' waits", code="no-call")
-
-        def prepare(engine: SessionEngine) -> None:
-            for number, answer in answers:
-                engine.host_calls.answer_from_outside(execution, number, answer)
-            if cancel:
-                execution.interrupt("interrupt")
-
-        notebook = self.notebook
-        with self._executing(nullcontext() if notebook is None else notebook.going_on()) as recording:
-            result = await session._resume(execution, prepare, sleep=not step)
-            return _noted(recording, Outcome(execution, result))
-
-    @contextmanager
-    def _executing(self, shown: AbstractContextManager[Recording | None]) -> Iterator[Recording | None]:
-        """Execute, as `shown` shows it in the notebook."""
-        with shown as self._recording:
-            self.is_executing = True
-            try:
-                yield self._recording
-            finally:
-                self.is_executing = False
-
-    async def change(
-        self, *, callbacks: Sequence[CallbackDeclaration] | None, env: Mapping[str, str], seed: int | None
-    ) -> None:
-        """Declare other functions of the client's to the code, set variables and the random numbers."""
-        settings: dict[str, object] = {}
-        if callbacks is not None:
-            registry = CallbackRegistry(map(waiting_callback, callbacks))
-            known = self.session._engine.settings.registry
-            # Forks have the same registry, and may go on calling what this session forgets.
-            for callback in registry:
-                if known.get(callback.name) is None:
-                    known.add(callback)
-            settings["callbacks"] = [callback.declaration() for callback in registry]
-        if env:
-            settings["environ"] = dict(env)
-        if seed is not None:
-            settings["seed"] = seed
-        if settings:
-            await self.session._ask(lambda engine: _configure(engine, settings))
-
-    def _block(self, name: str, arguments: tuple[object, ...], keywords: Any) -> Future[CallResult] | None:
-        """Take a call that blocks; comes on the thread of the execution."""
-        if name == "input" and self.reader is not None:
-            return self.reader()
-        if name == "input" and not self.record.input:
-            return None
-        number = f"b{next(self._numbers)}"
-        call = self.blocked[number] = BlockedCall(name, arguments, dict(keywords))
-        call.answer.add_done_callback(lambda _: self.blocked.pop(number, None))
-        if self._recording is not None:
-            self._recording.tell_calls()
-            call.answer.add_done_callback(self._recording.tell_calls)
-        if self.on_blocked is not None:
-            self.on_blocked(number, call)
-        return call.answer
+def _saved_record(store: Store, full: str) -> Record:
+    """What is saved beside the newest state of a session."""
+    version = store.newest(full)
+    return Record.model_validate_json((version and version.note) or b"{}")
 
 
 class ServedSessions(NamedSessions):
@@ -285,7 +96,7 @@ class ServedSessions(NamedSessions):
         return await self._create_as(full, lambda: self._served(full, session, record))
 
     async def _create_as(self, full: str, make: Callable[[], ServedSession]) -> ServedSession:
-        taken = Problem(409, f"there is a session {full.partition(_SESSION)[2]!r} already", code="exists")
+        taken = Problem(409, f"there is a session {full.partition(SEPARATOR)[2]!r} already", code="exists")
         if await self._is_there(full):
             raise taken
         try:
@@ -312,15 +123,22 @@ class ServedSessions(NamedSessions):
         version: Version | None = None,
         base: Snapshot | None = None,
     ) -> ServedSession:
-        notebook = None if self.notebooks is None else self.notebooks.of(full, record.notebook)
-        return ServedSession(full, session, record, version, base, notebook)
+        if self.notebooks is None:
+            return ServedSession(full, session, record, version, base)
+        if self._store is None:
+            return ServedSession(full, session, record, notebook=self.notebooks.of(full, list))
+        # A new one has the record of the session that it is a fork of, and no outputs of its own yet.
+        kept = KeptOutputs(self._store, full, () if version is None else digests_in(record.notebook))
+        notebook = self.notebooks.of(full, lambda: kept.whole(record.notebook))
+        return ServedSession(full, session, record, version, base, notebook, kept)
 
     def _arguments(self, record: Record) -> dict[str, Any]:
         """The arguments of a session."""
+        usual = {} if self.notebooks is None else _ENVIRONMENT
         return {
             **self.settings.arguments,
             "limits": self.limits,
-            "env": {**self.settings.arguments.get("env", {}), **record.env},
+            "env": {**usual, **self.settings.arguments.get("env", {}), **record.env},
             "seed": record.seed,
             "callbacks": CallbackRegistry(map(waiting_callback, record.callbacks)),
             "on_bytes": listen_to_bytes,
@@ -351,8 +169,14 @@ class ServedSessions(NamedSessions):
             )
 
     async def save(self, named: NamedSession) -> None:
-        await super().save(named)
         assert isinstance(named, ServedSession)
+        kept, notebook = named.kept, named.notebook
+        outputs = {} if notebook is None or kept is None else notebook.kept_outputs()
+        if kept is not None and not kept.there.issuperset(outputs):
+            await to_thread.run_sync(kept.put, outputs)
+        await super().save(named)
+        if kept is not None and not kept.there.issubset(outputs):
+            await to_thread.run_sync(kept.drop_all_but, outputs)
         named.has_changed()
 
     # -- using ---------------------------------------------------------------------------------------------
@@ -361,7 +185,7 @@ class ServedSessions(NamedSessions):
         """The name of a session in the store; a random one without a name. Raises Problem."""
         if name is not None and not _NAME.fullmatch(name):
             raise Problem(404, f"there is no session {name!r}", code="no-session")
-        return f"{token.space}{_SESSION}{secrets.token_hex(8) if name is None else name}"
+        return f"{token.space}{SEPARATOR}{secrets.token_hex(8) if name is None else name}"
 
     @asynccontextmanager
     async def using(self, token: Token, name: str) -> AsyncIterator[ServedSession]:
@@ -394,11 +218,14 @@ class ServedSessions(NamedSessions):
         """Delete a session. Raises Problem when there is none."""
         full = self.full_name(token, name)
         store = self._store
-        kept = [] if store is None else await to_thread.run_sync(checkpoints.kept_of, store, full)
+        saved = Record() if store is None else await to_thread.run_sync(_saved_record, store, full)
         if not await self.forget(full):
             raise Problem(404, f"there is no session {name!r}", code="no-session")
         if store is not None:
-            await checkpoints.drop(store, kept)
+            await checkpoints.drop(store, saved.checkpoints.values())
+            outputs = KeptOutputs(store, full, digests_in(saved.notebook))
+            if outputs.there:
+                await to_thread.run_sync(outputs.drop_all_but, ())
         if self.notebooks is not None:
             self.notebooks.forget(full)
 
@@ -413,7 +240,7 @@ class ServedSessions(NamedSessions):
         if self._store is None:
             named.has_changed()
             return
-        prefix = named.name.replace(_SESSION, _CHECKPOINT) + _CHECKPOINT
+        prefix = named.name.replace(SEPARATOR, _CHECKPOINT) + _CHECKPOINT
         replaced = await checkpoints.keep(self._store, prefix, named.session, named.record, label, named.base)
         await self.save(named)
         await checkpoints.drop(self._store, replaced)
@@ -447,7 +274,7 @@ class ServedSessions(NamedSessions):
 
     @staticmethod
     def _of(token: Token, known: dict[str, Version | None]) -> Iterator[tuple[str, Version | None]]:
-        start = f"{token.space}{_SESSION}"
+        start = f"{token.space}{SEPARATOR}"
         return ((name, version) for name, version in known.items() if name.startswith(start))
 
     async def records(self, token: Token) -> list[tuple[str, Record]]:
@@ -459,7 +286,7 @@ class ServedSessions(NamedSessions):
                 record = named.record.model_copy(update={"extra": dict(named.record.extra)})
             else:
                 record = Record.model_validate_json((version and version.note) or b"{}")
-            found.append((full.partition(_SESSION)[2], record))
+            found.append((full.partition(SEPARATOR)[2], record))
         return found
 
     def _info(self, full: str, version: Version | None) -> SessionInfo:
@@ -470,7 +297,7 @@ class ServedSessions(NamedSessions):
             record = Record.model_validate_json((version and version.note) or b"{}")
             executions = record.executions
         return SessionInfo(
-            id=full.partition(_SESSION)[2],
+            id=full.partition(SEPARATOR)[2],
             live=named is not None,
             created_at=record.created_at,
             executions=executions,

@@ -1,4 +1,6 @@
-"""What a store keeps beside snapshots, for the machines that use it: compiled native code, images."""
+"""What a store keeps beside snapshots: compiled native code and images for the machines that use it, and
+outputs of the cells of served sessions.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,9 @@ from planaria.errors import StorageError
 from planaria.storage.documents import CHUNK, Backend, Documents
 from planaria.storage.paths import escaped
 
-__all__ = ["Attachments"]
+__all__ = ["AttachmentKind", "Attachments"]
 
+AttachmentKind = Literal["image", "native", "output"]
 _NAME: Final = "contents"
 
 
@@ -21,7 +24,7 @@ class Attachments:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
 
-    def put(self, kind: Literal["image", "native"], name: str, data: bytes) -> None:
+    def put(self, kind: AttachmentKind, name: str, data: bytes) -> None:
         """Keep contents, in place of what has that name."""
         upload = self._backend.upload()
         try:
@@ -32,11 +35,11 @@ class Attachments:
             with suppress(StorageError):
                 upload.discard()
 
-    def has(self, kind: Literal["image", "native"], name: str) -> bool:
+    def has(self, kind: AttachmentKind, name: str) -> bool:
         """Whether a name has contents."""
         return self._backend.read(lambda documents: documents.entry(_place(kind, name))) is not None
 
-    def get(self, kind: Literal["image", "native"], name: str) -> bytes | None:
+    def get(self, kind: AttachmentKind, name: str) -> bytes | None:
         """The contents of a name; None when there are none."""
 
         def action(documents: Documents) -> Iterator[bytes] | None:
@@ -44,6 +47,10 @@ class Attachments:
 
         chunks = self._backend.read(action)
         return None if chunks is None else b"".join(chunks)
+
+    def drop(self, kind: AttachmentKind, name: str) -> None:
+        """Remove the contents of a name, if there are any."""
+        self._backend.write(lambda documents: documents.drop(_place(kind, name)))
 
 
 def _place(kind: str, name: str) -> str:

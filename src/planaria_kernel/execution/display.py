@@ -217,12 +217,23 @@ class Display:
         if type(value) in _PLAIN:
             return
         if getattr(type(value), "_ipython_display_", None) is not None:
-            value._ipython_display_()
+            self._result_that_shows_itself(value)
             return
         data, metadata = mime_bundle(value)
         if len(data) > 1:
             self._send("result", data, metadata)
         self._forget(value)
+
+    def _result_that_shows_itself(self, value: Any) -> None:
+        """The last thing that it shows is the value of the cell."""
+        outputs: list[tuple[str, Bundle, dict[str, Any]]] = []
+        try:
+            with self.captured() as outputs:
+                value._ipython_display_()
+        finally:
+            shown = [index for index, (kind, _, _) in enumerate(outputs) if kind == "display"]
+            for index, (kind, data, metadata) in enumerate(outputs):
+                self._send("result" if index in shown[-1:] else kind, data, metadata)
 
     def clear(self, wait: bool = False) -> None:
         """Forget what was shown so far; with `wait`, once something new is shown."""

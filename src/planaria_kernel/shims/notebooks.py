@@ -25,6 +25,12 @@ def _change_tqdm(module: Any) -> None:
     module.trange = module.tnrange = std.trange
 
 
+def _change_plotly(module: Any) -> None:
+    """Figures are shown without nbformat, which is asked for and then not used, and cannot be installed here."""
+    if module.nbformat is None:
+        module.nbformat = types.SimpleNamespace(__version__="5.0")
+
+
 def _show_widgets(_module: Any) -> None:
     if find_spec("ipywidgets") is not None:
         sys.modules.setdefault(_WIDGETS, types.ModuleType(_WIDGETS))
@@ -41,3 +47,4 @@ def announce_widgets() -> None:
 def install() -> None:
     """Put this in place, for modules when they are imported."""
     when_imported("tqdm.notebook", _change_tqdm)
+    when_imported("plotly.io._renderers", _change_plotly)

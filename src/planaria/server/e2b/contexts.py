@@ -11,7 +11,7 @@ from typing import Any, Final
 from planaria.errors import SessionError
 from planaria.server.e2b.wire import unimplemented
 from planaria.server.problems import Problem
-from planaria.server.sessions import ServedSession
+from planaria.server.served_session import ServedSession
 
 __all__ = [
     "create_context",

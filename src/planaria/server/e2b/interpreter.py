@@ -28,7 +28,7 @@ from planaria.server.guard import read_body
 from planaria.server.output import listener
 from planaria.server.problems import Problem
 from planaria.server.routes import Server
-from planaria.server.sessions import ServedSession
+from planaria.server.served_session import ServedSession
 from planaria.server.settings import Token
 from planaria.session.result import Output, Result
 from planaria_kernel.execution.structured import CHART, FRAME
@@ -129,7 +129,7 @@ async def _run(
         script = "\n".join(["(", *lines, code, ")"]) if lines else code
         with_listener = listener.set(take)
         try:
-            return await session._run_script(script, timeout, "")
+            return await named.show(code, "bash", lambda: session._run_script(script, timeout, ""))
         finally:
             listener.reset(with_listener)
     if environment:
@@ -138,7 +138,7 @@ async def _run(
         )
     with_listener = listener.set(take)
     try:
-        return await session.run(code, timeout)
+        return await named.show(code, "code", lambda: session.run(code, timeout))
     finally:
         listener.reset(with_listener)
         if environment:

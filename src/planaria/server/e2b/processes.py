@@ -9,7 +9,7 @@ import asyncio
 import base64
 import itertools
 import shlex
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,10 +20,10 @@ from planaria.errors import Interrupted, TimeoutError
 from planaria.server.e2b.sandboxes import running
 from planaria.server.e2b.standard_input import StandardInput
 from planaria.server.e2b.wire import client_stream_rpc, sandbox_of, stream_rpc, unary_rpc, unimplemented
-from planaria.server.output import listener
+from planaria.server.output import listen_to_bytes, listener
 from planaria.server.problems import Problem
 from planaria.server.routes import Server
-from planaria.server.sessions import ServedSession
+from planaria.server.served_session import ServedSession
 from planaria.server.settings import Token
 from planaria.session.result import Output, Result
 
@@ -148,10 +148,7 @@ class _Processes:
         if process.is_killed:
             process.add({"end": _end(-1, killed=True)}, last=True)
             return
-        if process.input is None:
-            result = await named.session._run_program(script, seconds, b"", take)
-        else:
-            result = await _run_with_input(named, script, seconds, process.input, take)
+        result = await _execute(named, process, script, seconds, take)
         process.named = None
         await self._server.sessions.save(named)
         await asyncio.sleep(0)  # what was written comes before the end
@@ -202,23 +199,28 @@ class _Processes:
         raise unimplemented(_PTY)
 
 
-async def _run_with_input(
+async def _execute(
     named: ServedSession,
+    process: _Process,
     script: str,
     seconds: float | None,
-    standard_input: StandardInput,
     take: Callable[[int, bytes], object],
 ) -> Result:
-    """Run a script in a subshell, which reads what clients send."""
+    """Run a script as a program; one with standard input in a subshell, which reads what clients send."""
 
     def heard(stream: str, output: bytes | Output) -> None:
         if isinstance(output, bytes):
             take(1 if stream == "stdout" else 2, output)
 
+    def run() -> Awaitable[Result]:
+        if process.input is None:
+            return named.session._run_program(script, seconds, b"", listen_to_bytes)
+        return named.session._run_script(f"(\n{script}\n)", seconds, "")
+
     before = listener.set(heard)
-    named.reader = standard_input.read
+    named.reader = None if process.input is None else process.input.read
     try:
-        return await named.session._run_script(f"(\n{script}\n)", seconds, "")
+        return await named.show(_written(process.config), "bash", run)
     finally:
         named.reader = None
         listener.reset(before)
@@ -260,6 +262,14 @@ def _script(config: Any) -> str:
     command = "bash" if command == "/bin/bash" else command
     lines.append(f"exec {' '.join(map(shlex.quote, [command, *arguments]))}")
     return "\n".join(lines)
+
+
+def _written(config: Any) -> str:
+    """The command as its client has written it: the SDKs have bash run it."""
+    arguments = config.get("args") or []
+    if config["cmd"].endswith("bash") and arguments[-2:-1] == ["-c"]:
+        return str(arguments[-1])
+    return shlex.join([config["cmd"], *arguments])
 
 
 def _ended(result: Result) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from planaria.server.guard import read_body
 from planaria.server.problems import Problem
 from planaria.server.records import Record
 from planaria.server.routes import Server
-from planaria.server.sessions import ServedSession
+from planaria.server.served_session import ServedSession
 from planaria.server.settings import Token
 
 __all__ = ["control_routes", "running"]

@@ -1,17 +1,16 @@
 // One cell: its editor, its number, its outputs, and what can be done with it.
 import { button, debounced, duration, element } from "./dom.js";
 import { Editor } from "./editor.js";
-import { showMarkdown } from "./markdown.js";
 import { Outputs } from "./outputs.js";
 
 const KINDS = { code: "Python", bash: "Bash", markdown: "Markdown" };
 const SAVE_AFTER = 700;
 
 export class Cell {
-    /** @param owner the notebook: `complete`, `save`, `select`, `run`, `keysOf`, `numberOf`, `answer`. */
+    /** @param owner the notebook: `complete`, `save`, `select`, `run`, `keysOf`, `numberOf`, `session`. */
     constructor(owner, { id, kind, source, outputs = [], state = "new", count = null, duration_ms = null }) {
         Object.assign(this, { owner, id, kind, state, count, time: duration_ms, ran: source, isRendered: kind === "markdown" && source.trim() !== "" });
-        this.outputs = new Outputs(() => this.name);
+        this.outputs = new Outputs(owner.session, () => this.name);
         this.save = debounced(SAVE_AFTER, () => owner.save(this));
         this.editor = new Editor({
             text: source,
@@ -34,7 +33,6 @@ export class Cell {
         this.kinds.value = kind;
         this.runButton = button("Run this cell", () => owner.run(this), { icon: "run", kind: "quiet run" });
         this.stopButton = button("Interrupt", () => owner.interrupt(), { icon: "stop", kind: "quiet stop" });
-        this.ask = element("div", { class: "asks" });
         this.element = element(
             "article",
             { class: "cell", id: `cell-${id}`, tabindex: "-1", on: { focus: () => owner.select(this), pointerdown: () => owner.select(this) } },
@@ -44,7 +42,6 @@ export class Cell {
                 { class: "body" },
                 element("div", { class: "source" }, this.editor.element, this.rendered),
                 this.outputs.element,
-                this.ask,
                 element(
                     "div",
                     { class: "cell-tools" },
@@ -88,7 +85,7 @@ export class Cell {
         this.stopButton.hidden = !busy;
         const isShown = this.kind === "markdown" && this.isRendered;
         this.element.classList.toggle("is-rendered", isShown);
-        if (isShown) showMarkdown(this.rendered, this.source);
+        if (isShown) import("./markdown.js").then(({ showMarkdown }) => showMarkdown(this.rendered, this.source));
     }
 
     /** Whether what it has executed is not part of the present state any more. */

@@ -4,7 +4,6 @@ import { attempt, button, bytes, dialog, element, notice } from "./dom.js";
 import { download } from "./download.js";
 import { icon } from "./icons.js";
 import { panel } from "./panel.js";
-import { preview } from "./preview.js";
 
 const HOME = "/home/user";
 
@@ -52,8 +51,9 @@ export class Files {
         if (session !== this.session || path !== this.path) return undefined;
         entries.sort((one, other) => (other.type === "directory") - (one.type === "directory") || one.name.localeCompare(other.name));
         this.showPath();
-        this.list.replaceChildren(...entries.filter((one) => !one.name.startsWith(".")).map((one) => this.item(one)));
-        if (!entries.length) this.list.append(element("li", { class: "hint", text: "Nothing is here. Drop files to upload them." }));
+        const shown = entries.filter((one) => !one.name.startsWith("."));
+        this.list.replaceChildren(...shown.map((one) => this.item(one)));
+        if (!shown.length) this.list.append(element("li", { class: "hint", text: "Nothing is here. Drop files to upload them." }));
         return undefined;
     }
 
@@ -72,7 +72,7 @@ export class Files {
     item(entry) {
         const path = `${this.path}/${entry.name}`;
         const isFolder = entry.type === "directory";
-        const open = () => (isFolder ? this.go(path) : attempt(() => preview(this.session, path, entry, () => this.refresh())));
+        const open = () => (isFolder ? this.go(path) : attempt(() => this.preview(path, entry)));
         return element(
             "li",
             { class: "file" },
@@ -86,6 +86,11 @@ export class Files {
             isFolder ? null : button(`Download ${entry.name}`, () => attempt(async () => download(entry.name, await files.read(this.session, path))), { icon: "download", kind: "quiet" }),
             button(`Delete ${entry.name}`, () => this.remove(path, entry), { icon: "close", kind: "quiet" }),
         );
+    }
+
+    async preview(path, entry) {
+        const { preview } = await import("./preview.js");
+        return preview(this.session, path, entry, () => this.refresh());
     }
 
     async upload(chosen) {
@@ -116,7 +121,7 @@ export class Files {
             if (kind === "file") await files.write(this.session, path, "");
             else await files.makeDirectory(this.session, path);
             await this.refresh();
-            if (kind === "file") await preview(this.session, path, { name: given, size: 0 }, () => this.refresh());
+            if (kind === "file") await this.preview(path, { name: given, size: 0 });
         });
     }
 

@@ -1,7 +1,28 @@
-// Runs in the frame of an output, which has an origin of its own: tells the page how high it is.
-const tell = () => parent.postMessage({ planariaHeight: Math.ceil(document.documentElement.getBoundingClientRect().height) }, "*");
-addEventListener("load", tell);
+// Runs in the frame of an output, which has an origin of its own: shows what the page sends, and tells how high it is.
+addEventListener("message", (event) => {
+    if (event.source !== parent) return;
+    const { html = "", scripts = [], runs = false, figure } = event.data;
+    for (const text of scripts) {
+        const script = document.createElement("script");
+        script.textContent = text;
+        document.head.append(script);
+    }
+    if (figure) {
+        const place = document.createElement("div");
+        document.body.append(place);
+        Plotly.newPlot(place, { ...figure, config: { responsive: true, ...figure.config } });
+    } else if (runs) {
+        // The scripts of such a fragment are executed.
+        document.body.append(document.createRange().createContextualFragment(html));
+    } else {
+        document.body.innerHTML = html;
+    }
+}, { once: true });
+
 document.addEventListener("DOMContentLoaded", () => {
-    tell();
-    new ResizeObserver(tell).observe(document.body);
+    const tell = () => parent.postMessage({ planariaHeight: Math.ceil(document.documentElement.getBoundingClientRect().height) }, "*");
+    const observer = new ResizeObserver(tell);
+    for (const one of [document.body, document.documentElement]) observer.observe(one);
+    addEventListener("load", tell);
+    parent.postMessage({ planariaReady: true }, "*");
 });

@@ -1,14 +1,9 @@
 // The page: it signs in, shows a session, and follows it.
 import { Approvals } from "./approvals.js";
 import { Activity } from "./activity.js";
-import { get } from "./api.js";
-import { button, debounced, element, notice } from "./dom.js";
+import { attempt, button, debounced, element, notice } from "./dom.js";
 import { Files } from "./files.js";
 import { follow } from "./follow.js";
-import { showKeys } from "./keys.js";
-import { login } from "./login.js";
-import { Notebook } from "./notebook.js";
-import { exportNotebook, importNotebook } from "./notebook_file.js";
 import { Sessions } from "./sessions.js";
 import { TerminalTab } from "./terminal.js";
 import { Tree } from "./tree.js";
@@ -16,6 +11,8 @@ import { Usage } from "./usage.js";
 import { Variables } from "./variables.js";
 
 const LIST_EVERY = 10000;
+// The editor is most of the page's code: sessions and states are shown before it is there.
+const notebookModule = import("./notebook.js");
 
 const place = (id) => document.getElementById(id);
 
@@ -44,7 +41,7 @@ class Page {
             await this.sessions.refresh();
         } catch (error) {
             if (error.status !== 401) throw error;
-            await login();
+            await (await import("./login.js")).login();
             await this.sessions.refresh();
         }
         const wanted = decodeURIComponent(location.hash.slice(1));
@@ -55,7 +52,7 @@ class Page {
 
     // -- the session that is shown ---------------------------------------------------------------------
 
-    open(session) {
+    async open(session) {
         if (session === this.session && this.notebook) return;
         this.unfollow?.();
         this.notebook?.close();
@@ -69,11 +66,13 @@ class Page {
         this.showTab("cells");
         if (session === null) { this.showNothing(); return; }
         place("cells").replaceChildren();
-        this.notebook = new Notebook(session, place("cells"), () => this.changed());
         this.status("Connecting…");
-        this.unfollow = follow(session, (name, data) => this.take(name, data), (state) => this.tell(state));
         place("columns").dataset.pane = "notebook";
         this.showSwitch();
+        const { Notebook } = await notebookModule;
+        if (this.session !== session || this.notebook) return;
+        this.notebook = new Notebook(session, place("cells"), () => this.changed());
+        this.unfollow = follow(session, (name, data) => this.take(name, data), (state) => this.tell(state));
     }
 
     showNothing() {
@@ -150,10 +149,15 @@ class Page {
             button("Run all", () => this.notebook.runAll(), { icon: "run-all", kind: "quiet", title: "Run all cells" }),
             this.stop,
             button("Add a cell", () => this.notebook.edit(this.notebook.insert(this.notebook.selected, 1)), { icon: "add", kind: "quiet", title: "Add a cell below (b)" }),
-            button("Import a notebook", () => importNotebook(this.session), { icon: "upload", kind: "quiet", title: "Import .ipynb" }),
-            button("Export the notebook", () => exportNotebook(this.session, this.notebook.cells), { icon: "download", kind: "quiet", title: "Export .ipynb" }),
-            button("Keys", showKeys, { icon: "keys", kind: "quiet", title: "Keys" }),
+            button("Import a notebook", () => this.withFiles(({ importNotebook }) => importNotebook(this.session)), { icon: "upload", kind: "quiet", title: "Import .ipynb" }),
+            button("Export the notebook", () => this.withFiles(({ exportNotebook }) => exportNotebook(this.session, this.notebook.cells)), { icon: "download", kind: "quiet", title: "Export .ipynb" }),
+            button("Keys", () => attempt(async () => (await import("./keys.js")).showKeys()), { icon: "keys", kind: "quiet", title: "Keys" }),
         );
+    }
+
+    /** Do something with what reads and writes .ipynb files. */
+    withFiles(action) {
+        return attempt(async () => action(await import("./notebook_file.js")));
     }
 
     makeTabs() {

@@ -1,41 +1,21 @@
 // The outputs of a cell: text, figures, tables, and errors.
 import { coloured } from "./ansi.js";
 import { element } from "./dom.js";
+import { plotlyFrame, htmlFrame } from "./rich.js";
 
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml"];
-const HIGHEST = 1200;
-// What each frame begins with; it can load nothing itself, for it has an origin of its own.
-const textOf = async (name) => (await fetch(new URL(name, import.meta.url))).text();
-const parts = Promise.all([textOf("./style/frame.css"), textOf("./frame.js")]);
-
-addEventListener("message", (event) => {
-    const height = event.data?.planariaHeight;
-    if (typeof height !== "number") return;
-    for (const frame of document.querySelectorAll("iframe.rich")) {
-        if (frame.contentWindow === event.source) frame.style.height = `${Math.min(HIGHEST, Math.max(20, height))}px`;
-    }
-});
-
-/** HTML of a guest, in a frame that has no access to this page and runs no script of the guest's. */
-function frameOf(html, label) {
-    const frame = element("iframe", { class: "rich", sandbox: "allow-scripts", title: `Output of ${label}`, tabindex: "0" });
-    // The policy of the page has the digest of this script, and lets no other one run there.
-    parts.then(([style, script]) => {
-        frame.srcdoc = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Output</title><style>${style}</style><script>${script}</scr${""}ipt></head><body>${html}</body></html>`;
-    });
-    return frame;
-}
-
+const PLOTLY = "application/vnd.plotly.v1+json";
 function imageOf(type, content, label) {
     const text = Array.isArray(content) ? content.join("") : content;
     const source = type === "image/svg+xml" ? `data:${type};utf8,${encodeURIComponent(text)}` : `data:${type};base64,${text.replace(/\s/g, "")}`;
     return element("img", { class: "figure", src: source, alt: `Figure of ${label}` });
 }
 
-function richOf(data, label) {
+function richOf(data, session, label) {
     for (const type of IMAGES) if (data[type]) return imageOf(type, data[type], label);
     const text = (type) => (Array.isArray(data[type]) ? data[type].join("") : data[type]);
-    if (data["text/html"]) return frameOf(text("text/html"), label);
+    if (data[PLOTLY]) return plotlyFrame(data[PLOTLY], session, label);
+    if (data["text/html"]) return htmlFrame(text("text/html"), session, label);
     if (data["text/markdown"]) {
         const place = element("div", { class: "markdown" });
         import("./markdown.js").then(({ showMarkdown }) => showMarkdown(place, text("text/markdown")));
@@ -47,8 +27,9 @@ function richOf(data, label) {
 
 /** Shows the outputs of one cell, and knows them as notebooks have them. */
 export class Outputs {
-    constructor(label) {
-        this.label = label;
+    /** @param label gives the name of the cell. */
+    constructor(session, label) {
+        Object.assign(this, { session, label });
         this.list = [];
         this.element = element("div", { class: "outputs" });
     }
@@ -105,6 +86,6 @@ export class Outputs {
                 element("pre", { class: "text", tabindex: "0", "aria-label": `Traceback of ${label}` }, coloured(output.traceback.join("\n"))),
             );
         }
-        return element("div", { class: "shown" }, richOf(output.data, label));
+        return element("div", { class: "shown" }, richOf(output.data, this.session, label));
     }
 }

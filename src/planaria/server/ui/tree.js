@@ -1,6 +1,5 @@
 // The tree of a session's states: what was executed, checkpoints, branches that were left, and forks.
 import { get, post } from "./api.js";
-import { compareStates } from "./compare.js";
 import { attempt, button, dialog, element, notice } from "./dom.js";
 import { icon } from "./icons.js";
 import { firstLine, placeOf, titleOf } from "./states.js";
@@ -205,7 +204,7 @@ export class Tree {
                 { class: "buttons" },
                 button("Rewind to here", () => this.rewind(node), { kind: "primary", disabled: place === null || node.current }),
                 button("Fork from here", () => this.fork(node), { disabled: !can }),
-                button("Compare", () => compareStates(this.session, this.nodes, this.forks, node), { disabled: !can }),
+                button("Compare", () => this.compare(node), { disabled: !can }),
             ),
         );
     }
@@ -227,6 +226,10 @@ export class Tree {
             await post(`/sessions/${this.session}/rewind`, { to: placeOf(node) });
             notice(`went back to ${titleOf(node)}`, "info");
         });
+    }
+
+    compare(node) {
+        return attempt(async () => (await import("./compare.js")).compareStates(this.session, this.nodes, this.forks, node));
     }
 
     async checkpoint() {
