@@ -26,7 +26,7 @@ def _change_tqdm(module: Any) -> None:
 
 
 def _change_plotly(module: Any) -> None:
-    """Figures are shown without nbformat, which is asked for and then not used, and cannot be installed here."""
+    """Figures are shown without nbformat, which is asked for and not used, and cannot be installed here."""
     if module.nbformat is None:
         module.nbformat = types.SimpleNamespace(__version__="5.0")
 
