@@ -101,7 +101,7 @@ def wait(shell: Interpreter, argv: list[str]) -> int:
     for word in words:
         job = shell.find_job(word)
         if job is None and word == str(shell.last_background):
-            # It writes for a `<(…)` that nobody reads any more.
+            # It writes for a `<(…)` that is not read any more.
             job = shell.find_process(int(word))
             if job in shell.orphans:
                 shell.orphans.remove(job)
@@ -284,7 +284,7 @@ def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
     return True
 
 
-#: What `kill -l` numbers though it is no signal, and signals that have no name.
+#: What `kill -l` numbers though it is not a signal, and signals that have no name.
 _CONDITIONS = {"DEBUG": 65, "ERR": 66, "RETURN": 67}
 _UNNAMED = (32, 33)
 

@@ -98,7 +98,11 @@ def _set(shell: Interpreter, argv: list[str]) -> int:
                     list_options(shell, as_commands=not on)
                     return 0
                 turn(shell, argv[place], on)
-            elif letter == "r" and on:
+            elif letter == "r":
+                if not on:
+                    shell.complain("set: +r: invalid option")
+                    usage(shell, "set")
+                    return 1
                 confine(shell)
             elif letter in LETTERS:
                 turn(shell, LETTERS[letter], on)
@@ -207,10 +211,11 @@ def trap(shell: Interpreter, argv: list[str]) -> int:
         elif command is None:
             shell.traps.pop(name, None)
         else:
-            shell.traps[name] = command
             if name == "ERR":
                 shell.err_trap_depth = shell.function_depth
-                shell.err_trap_nesting = len(shell.frames) + shell.substitution_level
+                if name not in shell.traps:
+                    shell.err_trap_nesting = len(shell.frames) + shell.substitution_level
+            shell.traps[name] = command
     shell.update_watching()
     return status
 

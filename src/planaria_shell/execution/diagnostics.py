@@ -292,7 +292,7 @@ def prompt(shell: Interpreter, text: str) -> str:
             return time.strftime(form or "%X", now)
         return fixed.get(char, "\\" + char)
 
-    text = re.sub(r"\\(?:([0-7]{1,3})|D\{([^}]*)\}|(.))", replace, text, flags=re.DOTALL)
+    text = re.sub(r"\\(?:([0-7]{3}|[0-7]{1,2}\Z)|D\{([^}]*)\}|(.))", replace, text, flags=re.DOTALL)
     if ("$" in text or "`" in text) and "promptvars" in shell.shopts:
         text = shell.expand_text(text)
     return text

@@ -169,6 +169,8 @@ class Variables(Scopes):
         if array is not None:
             variable.array = array(self.shell)
             variable.ordered = True
+            if not variable.array and name == "FUNCNAME":
+                variable.array = None
 
     def prepare_to_list(self, name: str, variable: Variable) -> None:
         """Give a variable the value with which lists of all variables show it: most of what is computed has
@@ -180,8 +182,6 @@ class Variables(Scopes):
         else:
             variable.value = None
             variable.array = {} if name in self.array_getters else None
-        if name == "FUNCNAME" and not variable.array:
-            variable.array = None
 
     def get(self, name: str) -> str | None:
         """What `$name` gives, or None when it is unset."""

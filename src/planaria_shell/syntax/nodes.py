@@ -100,7 +100,7 @@ class Substitution:
     #: The program's text where aliases are expanded, which happens each time it runs.
     source: str = ""
     line: int = 0
-    #: Backquotes around what is no program: its text runs as far as it is well formed.
+    #: Backquotes around what is not a program: its text runs as far as it is well formed.
     malformed: bool = False
 
 

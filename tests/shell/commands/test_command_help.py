@@ -10,7 +10,7 @@ from planaria_shell.state.command import COMMANDS
 #: They have no options, as in POSIX, or are not there in a sandbox and say so.
 _OTHERS = {
     ":", "true", "false", "apt", "apt-get", "git", "ssh", "su", "sudo", "nano", "vi", "vim", "top", "watch",
-    "echo", "printf", "ps", "man", "less", "more", "most", "pg", "xxd", "sqlite3", "bash", "sh", "dash",
+    "echo", "printf", "ps", "man", "less", "more", "most", "pg", "xxd", "sqlite3", "bash", "rbash", "sh", "dash",
     "sleep", "curl", "wget", "zstd", "unzstd", "zstdcat", "stty",
 }  # fmt: skip
 

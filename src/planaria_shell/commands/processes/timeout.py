@@ -82,7 +82,8 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
                 expired, ignored = True, error.ignored
                 break
             yield
-            expired = time.monotonic() > deadline
+            if time.monotonic() > deadline:
+                expired, ignored = True, _ended(steps)
         steps.close()
     if expired:
         if arguments.has("v"):
@@ -96,6 +97,17 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
             call.process.ended_by = _KILL
         return 128 + number if number == _KILL or arguments.has("preserve-status") else 124
     return status
+
+
+def _ended(steps: Generator[None, None, Status]) -> frozenset[str]:
+    """End a command that waits; the signals that it ignores."""
+    try:
+        steps.throw(Expired())
+    except Expired as error:
+        return error.ignored
+    except StopIteration:
+        pass
+    return frozenset()
 
 
 def _sleeping(command: list[str]) -> float | None:

@@ -1,0 +1,27 @@
+# What is not well formed within substitutions, here-documents and expressions, and what ends because of it.
+# ----
+echo `echo a; |`; x=`if`; echo "$?[$x]" "`(`"; echo `echo b
+}`
+# ----
+eval 'echo $( } )'; echo no
+# ----
+(eval 'echo "${x:-$( ; )}"'; echo no); echo $?; eval 'echo $('; echo $?; x=$(eval 'echo $(;)'); echo $?
+# ----
+echo 'eval "echo \$(;)"; echo no' > s; bash s; echo $?; bash < s; echo $?; bash -c '. ./s'; echo $?; echo 'echo $(;)' > t; bash t; echo $?
+# ----
+for w in 'a`b' '${x' '$(('; do eval "cat <<X
+$w
+X
+echo \$?"; done; x='a b'; cat <<X | cat
+`echo "$x"` ${x#a}
+X
+# ----
+s=abcdef; for e in '(1+' '1)' '(1' '2 ) + 1'; do (eval "echo \${s:$e}"); echo $?; done
+# ----
+set -- a b c; for o in ':=' ':-' // '/#' '=' '/' ':' '@Q' '^' ',,'; do (eval "echo \${#$o}"); echo $?; done; for p in '?' -; do (eval "echo \${$p^}"); echo $?; done; echo ${!?} | cat
+# ----
+echo x 1>&2>f; cat f; echo 'a' 2>&1>g; cat g
+# ----
+alias sp='echo ' w=W; shopt -s expand_aliases
+sp "w" w w
+sp $u w
