@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from planaria_kernel.execution import completion, display, names, trampolines
-from planaria_kernel.execution.reports import Report
+from planaria_kernel.execution.reports import NOTHING, Report
 from planaria_kernel.protocol import encode
 
 __all__ = ["Queries"]
@@ -25,6 +25,7 @@ class Queries:
         self._builtin_names = builtin_names
         #: By the names of the host's commands.
         self.commands: dict[str, Callable[..., Report]] = {
+            "assign": self._assign,
             "complete": self._complete,
             "evaluate": self._evaluate,
             "inspect": self._inspect,
@@ -36,6 +37,11 @@ class Queries:
 
     def _all_names(self) -> dict[str, Any]:
         return {**self._builtin_names(), **self._main.__dict__}
+
+    def _assign(self, values: dict[str, Any]) -> Report:
+        """Make values of the host variables."""
+        self._main.__dict__.update(values)
+        return NOTHING
 
     def _complete(self, text: str, cursor: int) -> Report:
         return ("answer", trampolines.call(completion.complete, text, cursor, self._all_names()))

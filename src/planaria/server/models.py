@@ -249,6 +249,7 @@ class Query(_Request):
     name: Literal[
         "bash_analyze",
         "bash_complete",
+        "assign",
         "bash_is_complete",
         "bash_jobs",
         "bash_prompts",

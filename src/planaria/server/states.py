@@ -71,7 +71,9 @@ __all__ = [
 
 _BYTES: Final = "application/octet-stream"
 #: Questions that may leave something changed.
-_CHANGING: Final = frozenset({"clear", "evaluate", "mime_bundle", "bash_restore", "bash_forget_functions"})
+_CHANGING: Final = frozenset(
+    {"assign", "clear", "evaluate", "mime_bundle", "bash_restore", "bash_forget_functions"}
+)
 
 
 # -- sessions ------------------------------------------------------------------------------------------------

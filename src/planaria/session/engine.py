@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from planaria import telemetry
 from planaria.errors import (
     CrashError,
+    EncodeError,
     ProtocolError,
     SessionBusy,
     SessionClosed,
@@ -276,11 +277,13 @@ class SessionEngine:
     def ask(self, name: str, *arguments: object) -> object:
         """Give the kernel a command that runs no code of the user's; its answer.
 
-        Raises SessionError when it reports an error, and CrashError when it does not answer.
+        Raises SessionError when it reports an error, CrashError when it does not answer, and EncodeError.
         """
         guard = Guard(deadline=time.monotonic() + _PATIENCE, grace=self.settings.bounds.grace)
         try:
             entered = self.executor.enter(Query(name, arguments), guard)
+        except EncodeError:  # nothing was entered
+            raise
         except (Stopped, ProtocolError) as stopped:
             stop = Stop()
             self.recover_into(stop, self.count)

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import json
+import keyword
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from planaria.errors import (
     CrashError,
+    EncodeError,
     ExecutionError,
     ProtocolError,
     SessionError,
     SnapshotCorrupt,
     SnapshotError,
 )
+from planaria.executors.executor import TierNeeded
 from planaria.session.analysis import ScriptAnalysis
 from planaria.session.engine import SessionEngine
 from planaria.session.result import Completions
 from planaria.snapshot.snapshot import Snapshot
+from planaria_kernel.protocol import encode
 
 __all__ = [
     "Counters",
     "Document",
     "Prompt",
     "analyze",
+    "assign",
     "complete_code",
     "complete_command",
     "completeness",
@@ -40,6 +46,7 @@ __all__ = [
     "restore_state",
     "state",
     "state_alone",
+    "variable",
 ]
 
 Document = dict[str, Any]
@@ -148,6 +155,53 @@ def prompt(engine: SessionEngine) -> Prompt:
         case {"PS1": str(first), "PS2": str(more), "exited": exited}:
             return Prompt(first, more, bool(exited))
     raise ProtocolError("the kernel answered without prompts")
+
+
+def assign(engine: SessionEngine, values: Mapping[str, object]) -> None:
+    """See `Session.set`."""
+    for name in values:
+        _check_name(name)
+    engine.check_at_rest()
+    engine.history.has_changed = True
+    before = engine.state() if engine.executor.tier == "core" else None
+    try:
+        try:
+            engine.ask("assign", dict(values))
+        except TierNeeded:
+            assert before is not None
+            snapshots = engine.snapshots_for("tier")
+            snapshots.restore(before.kernel)
+            snapshots.move_up()
+            engine.ask("assign", dict(values))
+    except EncodeError:
+        for name, value in values.items():
+            try:
+                encode(value)
+            except EncodeError as error:
+                raise TypeError(
+                    f"set({name}=...): the value cannot be sent to the session: {error}"
+                ) from None
+        raise
+
+
+def variable(engine: SessionEngine, name: str) -> object:
+    """See `Session.get`."""
+    _check_name(name)
+    engine.check_at_rest()
+    names = engine.ask("names")
+    if not isinstance(names, dict):
+        raise ProtocolError("the kernel answered without names")
+    if name not in names:
+        raise NameError(f"name {name!r} is not defined in this session", name=name)
+    return evaluate(engine, name)
+
+
+def _check_name(name: str) -> None:
+    """Raises TypeError, and ValueError for what cannot be the name of a variable."""
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a variable must be a str, not {type(name).__name__}")
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ValueError(f"{name!r} cannot be the name of a variable")
 
 
 def evaluate(engine: SessionEngine, expression: str) -> object:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Mapping
 from typing import Self, Unpack
 
@@ -189,7 +190,7 @@ class ServerSession(Session):
         """Whether this session has a capability; see `supported_capabilities`."""
         return capability in self.supported_capabilities()
 
-    def supported_capabilities(self) -> set[str]:
+    def supported_capabilities(self) -> builtins.set[str]:
         """What sessions at a server support, by name; see `planaria.Executor.capabilities`."""
         return super().supported_capabilities() | _CAPABILITIES
 

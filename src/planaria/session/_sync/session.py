@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import html
 import time
@@ -206,6 +207,24 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         """Stop the execution that runs now, from another thread: it ends with `Interrupted`."""
         self._engine.interrupt()
 
+    # -- variables ------------------------------------------------------------------------------------
+
+    def set(self, **values: object) -> None:
+        """Make values of this program variables of the session; no code is run for it.
+
+        They cross as answers of callbacks do, by value. Raises TypeError for a value that cannot be sent, and
+        SessionBusy while an execution waits. It is not an execution: `undo` takes it back with the execution
+        before it.
+        """
+        self._ask(lambda engine: kernel_queries.assign(engine, values))
+
+    def get(self, name: str) -> object:
+        """The value of a variable, as the value of an execution would arrive.
+
+        Raises NameError when there is no such variable, and SessionBusy while an execution waits.
+        """
+        return self._ask(lambda engine: kernel_queries.variable(engine, name))
+
     # -- state ----------------------------------------------------------------------------------------
 
     def clear_state(self) -> None:
@@ -356,7 +375,7 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         """Whether this session's executor has a capability; see `supported_capabilities`."""
         return capability in self._engine.executor.capabilities
 
-    def supported_capabilities(self) -> set[str]:
+    def supported_capabilities(self) -> builtins.set[str]:
         """What the executor of this session supports, by name; see `planaria.Executor.capabilities`."""
         return set(self._engine.executor.capabilities)
 
