@@ -51,6 +51,18 @@ def test_states(remote: ServerSession) -> None:
         remote.rewind("two")
 
 
+def test_variables(remote: ServerSession) -> None:
+    """Values are handed in and out, and what was set is part of the state at the server."""
+    remote.set(words=["a", "b"])
+    remote.execute("words.append('c')")
+    assert remote.get("words") == ["a", "b", "c"]
+    remote.set(words="none")
+    with planaria.Session.from_snapshot(remote.snapshot_state()) as here:
+        assert here.get("words") == "none"
+    with pytest.raises(NameError, match="'nothing' is not defined"):
+        remote.get("nothing")
+
+
 def test_forks(remote: ServerSession, client: httpx.Client) -> None:
     """Forks go their own ways, call the same functions, and end at the server when they are closed."""
     remote.execute("x = 1")
