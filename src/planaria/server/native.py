@@ -32,7 +32,7 @@ _PAGE: Final = (
 
 
 async def _document(call: Call) -> Response:
-    return JSONResponse(call.server.document)
+    return JSONResponse(call.server.document())
 
 
 ROUTES: Final = (
