@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 INTEGRATIONS := .venv-integrations
 # Frameworks that want other versions of what the rest of them want, each set with an environment of its own.
-APART := crewai adk-strands
+APART := crewai adk-strands langchain-e2b
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 
 # Each process of the tests would compile every module and rewrite every assertion anew.

@@ -390,7 +390,7 @@ def test_accessibility(page: NotebookPage, scheme: Any) -> None:
     for name in ("Requests and tool calls", "Limits and usage"):
         page.page.locator(".panel > summary", has_text=name).click()
     _check(page, source)
-    page.page.get_by_role("button", name="Keys").click()
+    page.page.get_by_role("button", name="Keys", exact=True).click()
     _check(page, source)
     page.page.keyboard.press("Escape")
     page.page.set_viewport_size({"width": 390, "height": 800})

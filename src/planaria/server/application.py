@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
+from functools import cache, partial
 from typing import Any, Final
 
 import anyio
@@ -37,7 +38,8 @@ def create_app(settings: ServerSettings) -> Starlette:
     """The application; run it with uvicorn. Its sessions and store are closed when it ends."""
     server = Server(settings)
     native = (*ROUTES, *NOTEBOOK_ROUTES) if settings.page else ROUTES
-    server.document = openapi(native, has_tokens=bool(settings.tokens))
+    # Takes a quarter of a second, which no start should wait for.
+    server.document = cache(partial(openapi, native, has_tokens=bool(settings.tokens)))
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

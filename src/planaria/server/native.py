@@ -24,7 +24,7 @@ async def health(call: Call) -> HealthReport:
 
 
 async def document(call: Call) -> Response:
-    return JSONResponse(call.server.document)
+    return JSONResponse(call.server.document())
 
 
 async def metrics(call: Call) -> Response:

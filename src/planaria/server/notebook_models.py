@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
-from planaria.server.models import CellName, Name, Place
+from planaria.server.models import CellName, Model, Name, Place, RequestModel
 
 __all__ = [
     "CellRequest",
@@ -22,30 +22,26 @@ __all__ = [
 Kind = Literal["code", "bash", "markdown"]
 
 
-class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class StreamOutput(_Request):
+class StreamOutput(RequestModel):
     output_type: Literal["stream"]
     name: Literal["stdout", "stderr"]
     text: str
 
 
-class RichOutput(_Request):
+class RichOutput(RequestModel):
     output_type: Literal["display_data", "execute_result"]
     data: dict[str, Any] = Field(max_length=50)
     metadata: dict[str, Any] = Field(default_factory=dict, max_length=50)
 
 
-class ErrorOutput(_Request):
+class ErrorOutput(RequestModel):
     output_type: Literal["error"]
     ename: str
     evalue: str
     traceback: list[str]
 
 
-class NotebookCell(_Request):
+class NotebookCell(RequestModel):
     """A cell with its outputs, which are as notebooks (nbformat 4) have them."""
 
     id: CellName
@@ -54,13 +50,13 @@ class NotebookCell(_Request):
     outputs: list[StreamOutput | RichOutput | ErrorOutput] = Field(default_factory=list, max_length=1000)
 
 
-class NotebookRequest(_Request):
+class NotebookRequest(RequestModel):
     """The cells of a notebook, instead of those it has."""
 
     cells: Annotated[list[NotebookCell], Field(max_length=5000)]
 
 
-class CellRequest(_Request):
+class CellRequest(RequestModel):
     """A cell to write: a new one, or another text or place for one that is there."""
 
     kind: Kind = "code"
@@ -73,14 +69,14 @@ class CellRequest(_Request):
     )
 
 
-class NotebookDocument(BaseModel):
+class NotebookDocument(Model):
     """A notebook: cells as in `NotebookCell`, with their states."""
 
     cells: list[dict[str, Any]]
     terminal: str = Field(description="The end of what the terminal shows")
 
 
-class CompareRequest(_Request):
+class CompareRequest(RequestModel):
     """Two states to compare, as `rewind` takes them; null is the present one."""
 
     before: Place | None = None
@@ -88,12 +84,12 @@ class CompareRequest(_Request):
     session: Name | None = Field(default=None, description="The session of the second one, if it is another")
 
 
-class VariableReport(BaseModel):
+class VariableReport(Model):
     type: str
     repr: str
 
 
-class StateDifference(BaseModel):
+class StateDifference(Model):
     """What the second state has more, less or otherwise than the first."""
 
     added: dict[str, VariableReport]
@@ -106,7 +102,7 @@ class StateDifference(BaseModel):
     size: list[int] = Field(description="Bytes of a snapshot, before and after")
 
 
-class Usage(BaseModel):
+class Usage(Model):
     """What a session may use, and what it uses."""
 
     limits: dict[str, float | None] = Field(description="Seconds and bytes; null where there is none")

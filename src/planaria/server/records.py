@@ -7,9 +7,9 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from planaria.server.models import CallbackDeclaration, Parent
+from planaria.server.models import CallbackDeclaration, Model, Parent
 
 __all__ = ["KeptCheckpoint", "KeptResult", "Record"]
 
@@ -19,7 +19,7 @@ _MOST_RESULTS: Final = 32
 _MOST_SAVED: Final = 256 << 10
 
 
-class KeptResult(BaseModel):
+class KeptResult(Model):
     """The response to a request with an Idempotency-Key."""
 
     key: str
@@ -30,7 +30,7 @@ class KeptResult(BaseModel):
     size: int = 0
 
 
-class KeptCheckpoint(BaseModel):
+class KeptCheckpoint(Model):
     """A labelled checkpoint in the store."""
 
     name: str
@@ -38,7 +38,7 @@ class KeptCheckpoint(BaseModel):
     executions: int
 
 
-class Record(BaseModel):
+class Record(Model):
     """What is saved beside a state."""
 
     created_at: float = Field(default_factory=time.time)

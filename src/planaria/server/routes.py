@@ -45,8 +45,8 @@ class Server:
         """Executions run here, so that they go on when their client is gone."""
         self.running: dict[tuple[str, str, str, str], Any] = {}
         """The streams of events of executions that run: by name space, session, key and digest."""
-        self.document: dict[str, Any] = {}
-        """The OpenAPI document."""
+        self.document: Callable[[], dict[str, Any]] = dict
+        """Makes the OpenAPI document."""
 
 
 @dataclass(frozen=True, slots=True)

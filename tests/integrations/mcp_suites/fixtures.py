@@ -91,9 +91,11 @@ server: MCPServer[Any] = create_server(sessions)
 
 
 async def executed(code: str) -> CallToolResult:
-    """What the execution of some code gives a client."""
+    """What the execution of some code gives a client. Raises what keeps it from an end, for the log."""
     async with sessions.held("fixtures") as named:
         result = await named.session.run(code)
+        if result.error is not None and not isinstance(result.error, planaria.ExecutionError):
+            raise result.error
         return tool_result("fixtures", result, as_json(result, result.exit_code), [])
 
 
