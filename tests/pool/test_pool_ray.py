@@ -25,7 +25,7 @@ from planaria.pool import Pool, PoolError, RayWorkers, WorkerLost
 pytestmark = pytest.mark.slow
 
 
-#: How often a node is started whose agents Ray has given up.
+#: How often a node is started whose agents Ray abandoned.
 _ATTEMPTS = 5
 
 

@@ -40,7 +40,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _SNAPSHOT: Final = "@"
 #: Between a name space, the name of a session, and what names one of its checkpoints.
 _CHECKPOINT: Final = "!"
-#: What tells libraries how the page shows their figures: Plotly's as data, since it has the library itself.
+#: What says to libraries how the page shows their figures: Plotly's as data, since it has the library itself.
 _ENVIRONMENT: Final = {"PLOTLY_RENDERER": "plotly_mimetype"}
 
 

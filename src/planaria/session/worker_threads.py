@@ -161,7 +161,7 @@ class Job(Generic[Result]):
                 returned.set_result(None)
 
     def fail(self, error: BaseException) -> None:
-        """The function is not called, for want of a thread."""
+        """The function is not called, for lack of a thread."""
         self._error = error
         self._function = None
         self._is_over = True

@@ -84,7 +84,7 @@ def test_a_session_that_cannot_be_opened_ends_the_kernel(file: Path) -> None:
 
 
 def test_a_kernel_that_is_stopped_while_it_opens(file: Path) -> None:
-    """A session that is opened after the kernel was told to end is closed."""
+    """A session that is opened after the kernel was asked to end is closed."""
 
     async def main() -> None:
         opened: list[AsyncSession] = []
