@@ -90,7 +90,7 @@ def test_a_secret_reaches_its_host_and_not_the_code(planaria: Run, port: int, se
         (["--allow", "gopher://x"], b"'gopher' is not one of the schemes"),
         (["--deny", "a b c"], b"rule 'a b c'"),
         (["--proxy", "http://a.test"], b"--proxy has no effect without --allow"),
-        (["--allow", "a.test", "--proxy", "socks5://b.test"], b"proxy=: proxies of the scheme 'socks5'"),
+        (["--allow", "a.test", "--proxy", "socks5://b.test"], b"--proxy: proxies of the scheme 'socks5'"),
         (["--deny", "a.test"], b"--deny and --secret have no effect without --allow"),
         (["--allow", "a.test", "--secret", "KEY"], b"'KEY' is not NAME@HOST"),
         (["--allow", "a.test", "--secret", "NO_SUCH@a.test"], b"there is no environment variable NO_SUCH"),

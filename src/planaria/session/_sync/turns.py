@@ -92,7 +92,8 @@ class Turns:
         engine = self._engine
         while True:
             execution, threads = engine.execution, tuple(engine.host_calls.threads)
-            if execution is not None and threads:
+            # One that is closed abandons its callbacks.
+            if execution is not None and threads and not engine.is_closing:
                 if any_waits_for_this(threads):
                     raise SessionBusy(
                         "this session waits for a callback that waits for this thread, which is trying to "
