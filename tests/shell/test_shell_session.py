@@ -152,7 +152,7 @@ def test_pip_says_where_packages_come_from() -> None:
     """pip is not found, and the message says how a session gets packages."""
     session = Session()
     assert session("pip install attrs") == ("", 127)
-    assert "packages= of the image, or from deps.add(NAME)" in session.errors
+    assert "an image that was built with them, or from deps.add(NAME)" in session.errors
 
 
 @pytest.mark.parametrize(
