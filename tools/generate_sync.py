@@ -24,7 +24,7 @@ from pathlib import Path
 SESSION = Path(__file__).resolve().parent.parent / "src" / "planaria" / "session"
 #: Has a parameter list and no twin.
 OPTIONS = SESSION.parent / "pool" / "options.py"
-MODULES = ("bash", "constructors", "remote", "sandbox", "session", "workspace")
+MODULES = ("bash", "constructors", "remote", "remote_workspace", "sandbox", "session", "workspace")
 
 NAMES = {
     "__aenter__": "__enter__",
@@ -37,7 +37,11 @@ NAMES = {
             "Bash",
             "Execution",
             "Sandbox",
+            "ServerArtifacts",
             "ServerSession",
+            "ServerTools",
+            "ServerWorkflows",
+            "ServerWorkspace",
             "Session",
             "SessionArtifacts",
             "SessionConstructors",

@@ -74,6 +74,7 @@ class NotebookPage:
         last = self.page.locator("#cells .cell").last
         if (
             last.locator(".cm-line").all_inner_texts() != ["\n"]
+            and not last.locator(".cm-placeholder").count()
             and last.locator(".cm-content").inner_text().strip()
         ):
             last.locator(".cell-tools").get_by_role("button", name="Add a cell below").click()

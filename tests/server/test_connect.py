@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from session_server import Served, free_port, process
+from session_server import Served, free_port, process, served
 
 import planaria
 from planaria import CapabilityError, FileSystemError, ServerError, ServerSession, SessionError, Suspend
@@ -122,9 +122,42 @@ def test_capabilities(remote: ServerSession) -> None:
     """It has what it says; what only a session of this process has is refused by name."""
     assert remote.supports("fork")
     assert remote.supports("shell")
-    for use in (remote.recording, remote.state_digest, lambda: remote.save_as_image("x")):
+    for use in (remote.recording, lambda: remote.save_as_image("x"), lambda: remote.tools):
         with pytest.raises(CapabilityError):
             use()
+    before = remote.state_digest()
+    remote.execute("x = 1")
+    assert len(before) == len(remote.state_digest()) == 64
+    assert before != remote.state_digest()
+
+
+def test_workspace(tmp_path: Path, remote: ServerSession) -> None:
+    """Tools, workflows and artifacts are those of the server's workspace, which code has; so are their errors."""
+    arguments = {"storage": planaria.FileStorage(tmp_path), "tools": [price]}
+    with served(arguments=arguments) as running, planaria.connect(running.url) as session:
+        workspace = session.workspace
+        assert [one["name"] for one in session.list_tools()] == ["price"]
+        assert "def price(*, article: str) -> int" in workspace.tools.stubs("signatures")
+        assert session.execute("tools.price(article='pear')").value == 4
+        added = workspace.workflows.add("twice", "def run(n: int) -> int:\n    return 2 * n")
+        assert session.execute(f"workflows.{added['name']}(n=4)").value == 8
+        assert workspace.workflows.get("nowhere") is None
+        session.execute("artifacts.save('facts', {'n': [1, 2]})")
+        assert workspace.artifacts.load("facts") == {"n": [1, 2]}
+        workspace.artifacts.save("bytes", b"\x00\xff", metadata={"kind": "raw"})
+        assert session.execute("artifacts.load('bytes')").value == b"\x00\xff"
+        assert workspace.artifacts.delete("bytes")
+        with pytest.raises(planaria.ArtifactError, match="bytes"):
+            workspace.artifacts.load("bytes")
+        with pytest.raises(planaria.WorkflowError):
+            workspace.workflows.add("not a name", "def run(): pass")
+    with pytest.raises(SessionError, match="no workspace"):
+        remote.workspace.tools.list()
+
+
+def price(article: str) -> int:
+    """What an article costs."""
+    return {"apple": 3, "pear": 4}[article]
 
 
 def test_a_session_by_name_stays(server: Served) -> None:

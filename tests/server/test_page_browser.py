@@ -148,7 +148,8 @@ def test_figures_of_plotly(page: NotebookPage, client: httpx.Client) -> None:
     output.get_by_role("button", name="Draw it").click()
     expect(output).to_contain_text("once the package plotly is installed")
     library = Path(plotly.__file__).parent / "package_data/plotly.min.js"
-    place = page.run("import site; print(site.getusersitepackages())").inner_text().strip()
+    minor = page.run("import sys; print(sys.version_info.minor)").inner_text().strip()
+    place = f"/home/user/.local/lib/python3.{minor}/site-packages"
     client.put(
         f"/v1/sessions/{page.session}/files",
         params={"path": f"{place}/plotly/package_data/plotly.min.js"},
@@ -161,6 +162,24 @@ def test_figures_of_plotly(page: NotebookPage, client: httpx.Client) -> None:
         expect(output.frame_locator("iframe").locator(".bars .point")).to_have_count(2)
         expect(output.locator("iframe")).not_to_have_css("height", "40px")
         expect(output.locator(".hint")).to_have_count(0)
+
+
+def test_figures_of_bokeh(page: NotebookPage, client: httpx.Client) -> None:
+    """HTML that has its library in it is drawn, and its frame is as high as it is."""
+    pytest.importorskip("bokeh", reason="bokeh is not installed")
+    from bokeh import embed, plotting, resources
+
+    plot = plotting.figure(width=300, height=220)
+    plot.line([1, 2, 3], [3, 1, 2])
+    client.put(
+        f"/v1/sessions/{page.session}/files",
+        params={"path": "plot.html"},
+        content=embed.file_html(plot, resources.INLINE).encode(),
+        headers={"Content-Type": "application/octet-stream"},
+    ).raise_for_status()
+    output = page.run("display({'text/html': open('plot.html').read()}, raw=True)")
+    output.get_by_role("button", name="Run them").click()
+    expect(output.locator("iframe")).to_have_css("height", re.compile("^2[2-4][0-9]"))
 
 
 def test_undo_rewind_fork_compare(page: NotebookPage) -> None:
@@ -345,6 +364,20 @@ def test_notebooks_as_files(page: NotebookPage) -> None:
     chooser.value.set_files(changed)
     expect(page.cell(0).locator(".stdout")).to_have_text("out\n")
     expect(page.page.locator('.cell[data-kind="bash"]')).to_contain_text("echo hi")
+
+
+def test_first_session(chromium: Browser) -> None:
+    """Who comes to an empty server creates a session by one button, and writes in its cell."""
+    with served(page=True) as running:
+        page = chromium.new_page()
+        page.goto(running.url)
+        page.get_by_role("button", name="Create a session").click()
+        expect(page.locator("#cells .cm-content")).to_be_focused()
+        expect(page.locator("#cells .cm-placeholder")).to_contain_text("Shift+Enter")
+        page.keyboard.insert_text("6 * 7")
+        page.keyboard.press("Shift+Enter")
+        expect(page.locator("#cells .value")).to_have_text("42")
+        page.close()
 
 
 def test_signing_in(chromium: Browser) -> None:

@@ -257,3 +257,18 @@ def test_usage_and_sizes(client: httpx.Client, session: str) -> None:
     assert usage["memory_bytes"] > 1 << 20
     sizes = client.post(f"{session}/query", json={"name": "sizes"}).json()["answer"]
     assert 1000 < sizes["x"] < sizes["y"] < 1100
+
+
+def test_overview(client: httpx.Client, session: str) -> None:
+    """All that is shown beside the cells comes at once, also while an execution waits."""
+    client.post(f"{session}/run", json={"code": "x = b'123'\nopen('a', 'w').close()"})
+    found = client.get(f"{session}/overview").json()
+    assert (found["variables"]["x"]["type"], found["variables"]["x"]["repr"]) == ("bytes", "b'123'")
+    assert found["variables"]["x"]["size"] > 3
+    assert [one["name"] for one in found["files"]["entries"]] == ["a"]
+    assert (found["session"]["executions"], found["usage"]["executions"]) == (1, 1)
+    assert [one["execution"] for one in found["tree"]["nodes"]] == [0, 1]
+    client.post(f"{session}/run", json={"code": "await ask(5)"})
+    found = client.get(f"{session}/overview", params={"path": "/nowhere"}).json()
+    assert (list(found["variables"]), found["files"]) == (["x"], None)
+    assert [one["args"] for one in found["calls"]] == [[5]]

@@ -16,7 +16,7 @@ from planaria.server.models import DirectoryRequest, FileEntry, FileList, LinkRe
 from planaria.server.problems import Problem
 from planaria.server.routes import SESSION, Call, Parameter, Route
 
-__all__ = ["BYTES", "FILE_ROUTES", "TAR", "entry_of"]
+__all__ = ["BYTES", "FILE_ROUTES", "TAR", "entries_of", "entry_of"]
 
 T = TypeVar("T")
 
@@ -27,6 +27,12 @@ _KINDS: Final[dict[FileKind, Literal["file", "directory", "link"]]] = {
     FileKind.DIRECTORY: "directory",
     FileKind.SYMBOLIC_LINK: "link",
 }
+
+
+def entries_of(files: Files, path: str) -> FileList:
+    """What is in a directory. Raises FileSystemError."""
+    above = path.rstrip("/")
+    return FileList(path=path, entries=[entry_of(files, f"{above}/{name}") for name in files.listdir(path)])
 
 
 async def _with_files(call: Call, function: Callable[[Files, str], T], *, save: bool = False) -> T:
@@ -139,12 +145,7 @@ async def rename(call: Call) -> FileEntry:
 async def list_files(call: Call) -> FileList:
     """What is in a directory."""
 
-    def look(files: Files, path: str) -> FileList:
-        above = path.rstrip("/")
-        entries = [entry_of(files, f"{above}/{name}") for name in files.listdir(path)]
-        return FileList(path=path, entries=entries)
-
-    return await _with_files(call, look)
+    return await _with_files(call, entries_of)
 
 
 async def get_tar(call: Call) -> Response:

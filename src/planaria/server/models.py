@@ -477,3 +477,16 @@ class HealthReport(Model):
     status: Literal["ok"] = "ok"
     version: str
     sessions: int = Field(description="How many are live")
+
+
+class WorkspaceRequest(RequestModel):
+    """A method of a part of the workspace, as a session has it."""
+
+    part: Literal["tools", "workflows", "artifacts"]
+    method: Literal["list", "search", "stubs", "get", "add", "remove", "save", "load", "delete"]
+    arguments: list[Any] = Field(default_factory=list, max_length=4)
+    arguments_base64: str | None = Field(default=None, description="The arguments in planaria's encoding")
+
+
+class StateDigest(Model):
+    digest: str = Field(description="BLAKE2b-256, in hexadecimal")

@@ -6,7 +6,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from planaria.server.models import CellName, Model, Name, Place, RequestModel
+from planaria.server.models import (
+    CellName,
+    FileList,
+    Model,
+    Name,
+    PendingCall,
+    Place,
+    RequestModel,
+    SessionInfo,
+    Tree,
+)
 
 __all__ = [
     "CellRequest",
@@ -14,8 +24,10 @@ __all__ = [
     "NotebookCell",
     "NotebookDocument",
     "NotebookRequest",
+    "Overview",
     "StateDifference",
     "Usage",
+    "VariableInfo",
     "VariableReport",
 ]
 
@@ -89,6 +101,10 @@ class VariableReport(Model):
     repr: str
 
 
+class VariableInfo(VariableReport):
+    size: int | None = Field(default=None, description="Bytes, as far as that is known")
+
+
 class StateDifference(Model):
     """What the second state has more, less or otherwise than the first."""
 
@@ -112,3 +128,14 @@ class Usage(Model):
     executions: int
     checkpoints: int
     network: list[str] = Field(description="What code may reach")
+
+
+class Overview(Model):
+    """What the page shows beside the cells, in one response."""
+
+    session: SessionInfo
+    tree: Tree
+    variables: dict[str, VariableInfo] = Field(description="By name")
+    files: FileList | None = Field(description="Of the directory that was asked for; null if there is none")
+    usage: Usage
+    calls: list[PendingCall]

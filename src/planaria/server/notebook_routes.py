@@ -16,19 +16,25 @@ from starlette.responses import Response, StreamingResponse
 from planaria.errors import FileSystemError
 from planaria.files.view import Files
 from planaria.server.executions import EVENTS
+from planaria.server.files import entries_of
 from planaria.server.notebook_models import (
     CellRequest,
     CompareRequest,
     NotebookDocument,
     NotebookRequest,
+    Overview,
     StateDifference,
     Usage,
+    VariableInfo,
     VariableReport,
 )
 from planaria.server.notebooks import TERMINAL, Notebook
+from planaria.server.outcomes import pending_calls
 from planaria.server.problems import Problem
-from planaria.server.routes import SESSION, Call, Route
+from planaria.server.routes import SESSION, Call, Parameter, Route
 from planaria.server.served_session import ServedSession
+from planaria.server.state_routes import tree_of
+from planaria.session.engine import SessionEngine
 from planaria.snapshot.difference import Variable
 
 if TYPE_CHECKING:
@@ -154,8 +160,12 @@ async def compare(call: Call) -> StateDifference:
 
 
 def _report(variable: Variable) -> VariableReport:
-    texts = [text.encode("utf-8", "replace").decode() for text in (variable.type, variable.repr)]
-    return VariableReport(type=texts[0], repr=texts[1])
+    return VariableReport(type=_written(variable.type), repr=_written(variable.repr))
+
+
+def _written(text: str) -> str:
+    """A text of the guest's, with "?" for the lone surrogates that UTF-8 cannot say."""
+    return text.encode("utf-8", "replace").decode()
 
 
 async def _snapshot(call: Call, session: str, place: str | int | None) -> Snapshot:
@@ -173,20 +183,54 @@ async def _snapshot(call: Call, session: str, place: str | int | None) -> Snapsh
 
 async def usage(call: Call) -> Usage:
     """What the session may use, and what it uses."""
-    limits = call.sessions.limits
     async with call.sessions.using(call.token, call.session) as named:
-        size, count = await to_thread.run_sync(_file_usage, named.session.files)
-        engine = named.session._engine
-        network = call.server.settings.arguments.get("network")
-        return Usage(
-            limits={one.name: getattr(limits, one.name) for one in fields(limits)},
-            memory_bytes=engine.executor.memory_bytes,
-            file_bytes=size,
-            files=count,
-            executions=named.session.execution_count,
-            checkpoints=len(engine.history.points),
-            network=[] if network is None else [str(rule) for rule in network.allow],
+        return await _usage(call, named)
+
+
+async def _usage(call: Call, named: ServedSession) -> Usage:
+    limits = call.sessions.limits
+    size, count = await to_thread.run_sync(_file_usage, named.session.files)
+    engine = named.session._engine
+    network = call.server.settings.arguments.get("network")
+    return Usage(
+        limits={one.name: getattr(limits, one.name) for one in fields(limits)},
+        memory_bytes=engine.executor.memory_bytes,
+        file_bytes=size,
+        files=count,
+        executions=named.session.execution_count,
+        checkpoints=len(engine.history.points),
+        network=[] if network is None else [str(rule) for rule in network.allow],
+    )
+
+
+async def overview(call: Call) -> Overview:
+    """All that is shown beside the cells."""
+    path = call.query("path", _HOME)
+    if not path or "\0" in path:
+        raise Problem(422, "path must be a name, absolute or below /home/user")
+    async with call.sessions.using(call.token, call.session) as named:
+        try:
+            files = await to_thread.run_sync(entries_of, named.session.files, path)
+        except FileSystemError:
+            files = None
+        return Overview(
+            session=await call.sessions.info(call.token, call.session),
+            tree=await tree_of(call, named),
+            variables=await named.session._ask(_variables),
+            files=files,
+            usage=await _usage(call, named),
+            calls=pending_calls(named),
         )
+
+
+def _variables(engine: SessionEngine) -> dict[str, VariableInfo]:
+    names, sizes = engine.ask("names"), engine.ask("sizes")
+    assert isinstance(names, dict)
+    assert isinstance(sizes, dict)
+    return {
+        _written(name): VariableInfo(type=_written(kind), repr=_written(text), size=sizes.get(name))
+        for name, (kind, text) in sorted(names.items())
+    }
 
 
 def _file_usage(files: Files) -> tuple[int, int]:
@@ -229,6 +273,16 @@ NOTEBOOK_ROUTES: Final = (
         "Compare two states",
         takes=CompareRequest,
         gives=StateDifference,
+    ),
+    Route(
+        "GET",
+        f"{SESSION}/overview",
+        overview,
+        "Look at states, variables, files, usage and calls at once",
+        gives=Overview,
+        parameters=(
+            Parameter("path", {"type": "string", "minLength": 1}, "The directory whose files to list"),
+        ),
     ),
     Route("GET", f"{SESSION}/usage", usage, "Look at limits and what was used", gives=Usage),
 )

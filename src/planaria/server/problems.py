@@ -23,7 +23,7 @@ from planaria.errors import (
 )
 from planaria_kernel.protocol import decode
 
-__all__ = ["PROBLEM", "Problem", "bytes_of_base64", "problem_of", "value_of_base64"]
+__all__ = ["PROBLEM", "Problem", "arguments_of", "bytes_of_base64", "problem_of", "value_of_base64"]
 
 #: The media type of a problem document.
 PROBLEM: Final = "application/problem+json"
@@ -149,3 +149,13 @@ def value_of_base64(field: str, text: str) -> object:
         return decode(bytes_of_base64(field, text))
     except ProtocolError as error:
         raise Problem(422, f"{field}: {error}") from None
+
+
+def arguments_of(plain: list[Any], given: str | None) -> tuple[Any, ...]:
+    """The arguments of a request: those in planaria's encoding if there are some. Raises Problem."""
+    if given is None:
+        return tuple(plain)
+    arguments = value_of_base64("arguments_base64", given)
+    if not isinstance(arguments, tuple):
+        raise Problem(422, "arguments_base64 must be a tuple")
+    return arguments

@@ -14,7 +14,7 @@ from planaria.server.models import (
     SessionList,
 )
 from planaria.server.outcomes import encoded, plain
-from planaria.server.problems import Problem, value_of_base64
+from planaria.server.problems import Problem, arguments_of
 from planaria.server.records import Record
 from planaria.server.routes import SESSION, Call, Parameter, Route, changed
 from planaria.server.served_session import ServedSession
@@ -135,12 +135,7 @@ async def reset(call: Call) -> SessionInfo:
 async def query(call: Call) -> QueryAnswer:
     """What the kernel answers to a question."""
     body: Query = call.body
-    arguments = tuple(body.arguments)
-    if body.arguments_base64 is not None:
-        given = value_of_base64("arguments_base64", body.arguments_base64)
-        if not isinstance(given, tuple):
-            raise Problem(422, "arguments_base64 must be a tuple")
-        arguments = given
+    arguments = arguments_of(body.arguments, body.arguments_base64)
     async with call.sessions.using(call.token, call.session) as named:
 
         def ask(engine: SessionEngine) -> object:

@@ -11,6 +11,7 @@ from planaria.server.models import (
     HistoryItem,
     RewindRequest,
     SessionInfo,
+    StateDigest,
     Tree,
     TreeNode,
     UndoRequest,
@@ -19,7 +20,7 @@ from planaria.server.routes import SESSION, Call, Route, changed
 from planaria.server.served_session import ServedSession
 from planaria.session.history import Past
 
-__all__ = ["STATE_ROUTES"]
+__all__ = ["STATE_ROUTES", "tree_of"]
 
 
 async def checkpoint(call: Call) -> None:
@@ -62,10 +63,21 @@ async def history(call: Call) -> History:
     )
 
 
+async def digest(call: Call) -> StateDigest:
+    """What names the present state."""
+    async with call.sessions.using(call.token, call.session) as named:
+        return StateDigest(digest=await named.session.state_digest())
+
+
 async def tree(call: Call) -> Tree:
     """The states that the session had, and the sessions that were forked from it."""
     async with call.sessions.using(call.token, call.session) as named:
-        nodes = _nodes(named)
+        return await tree_of(call, named)
+
+
+async def tree_of(call: Call, named: ServedSession) -> Tree:
+    """The same of a session that is held."""
+    nodes = _nodes(named)
     infos = await call.sessions.infos(call.token)
     forks = [one for one in infos if one.parent is not None and one.parent.session == call.session]
     return Tree(nodes=nodes, forks=forks)
@@ -138,5 +150,6 @@ STATE_ROUTES: Final = (
     ),
     Route("POST", f"{SESSION}/redo", redo, "Take back an undo", gives=SessionInfo),
     Route("GET", f"{SESSION}/history", history, "List executions", gives=History),
+    Route("GET", f"{SESSION}/digest", digest, "Look at the digest of the state", gives=StateDigest),
     Route("GET", f"{SESSION}/tree", tree, "List states and forks", gives=Tree),
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from planaria.executors.server import ServerExecutor
-from planaria.executors.server_connection import encoded
+from planaria.executors.server_connection import decoded, encoded
 from planaria.limits import Limits
 from planaria.session.callbacks import Callbacks
 from planaria.session.engine import SessionEngine
@@ -16,6 +16,7 @@ from planaria.session.history import HistoryEntry, Point
 from planaria.session.result import Output
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import WaitingRun
+from planaria_kernel.protocol import decode, encode
 
 __all__ = [
     "ServerEngine",
@@ -26,7 +27,9 @@ __all__ = [
     "history",
     "look",
     "restore",
+    "state_digest",
     "take_snapshot",
+    "use_workspace",
 ]
 
 
@@ -124,6 +127,19 @@ def history(engine: SessionEngine) -> list[HistoryEntry]:
     engine.check_open()
     engine.ensure_started()
     return [HistoryEntry(**one) for one in executor_of(engine).ask("GET", "/history")["entries"]]
+
+
+def state_digest(engine: SessionEngine) -> str:
+    """What names the present state."""
+    return str(executor_of(engine).ask("GET", "/digest")["digest"])
+
+
+def use_workspace(engine: SessionEngine, part: str, method: str, *arguments: object) -> Any:
+    """What a method of the workspace at the server returns."""
+    engine.check_open()
+    engine.ensure_started()
+    body = {"part": part, "method": method, "arguments_base64": encoded(encode(arguments))}
+    return decode(decoded(executor_of(engine).ask("POST", "/workspace", body)["answer_base64"]))
 
 
 def take_snapshot(engine: SessionEngine) -> Snapshot:

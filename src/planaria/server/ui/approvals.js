@@ -27,6 +27,10 @@ export class Approvals {
         if (session === this.session) this.show(found.calls);
     }
 
+    take({ calls }) {
+        this.show(calls);
+    }
+
     show(calls) {
         const known = JSON.stringify(calls);
         if (known === this.known) return; // what is being typed stays

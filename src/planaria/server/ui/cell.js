@@ -7,7 +7,7 @@ const KINDS = { code: "Python", bash: "Bash", markdown: "Markdown" };
 const SAVE_AFTER = 700;
 
 export class Cell {
-    /** @param owner the notebook: `complete`, `save`, `select`, `run`, `keysOf`, `numberOf`, `session`. */
+    /** @param owner the notebook: `cells`, `complete`, `save`, `select`, `run`, `keysOf`, `numberOf`, `session`. */
     constructor(owner, { id, kind, source, outputs = [], state = "new", count = null, duration_ms = null }) {
         Object.assign(this, { owner, id, kind, state, count, time: duration_ms, ran: source, isRendered: kind === "markdown" && source.trim() !== "" });
         this.outputs = new Outputs(owner.session, () => this.name);
@@ -20,7 +20,7 @@ export class Cell {
             complete: (text, cursor) => (this.kind === "markdown" ? null : owner.complete(this.kind, text, cursor)),
             changed: () => { this.markEdited(); this.save(); },
             focused: () => owner.select(this, "edit"),
-            hint: kind === "markdown" ? "Text in Markdown" : "",
+            hint: kind === "markdown" ? "Text in Markdown" : owner.cells.length ? "" : "Python, or bash below; Shift+Enter runs it",
         });
         this.prompt = element("span", { class: "prompt" });
         this.timing = element("span", { class: "timing" });

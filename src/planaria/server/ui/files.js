@@ -48,13 +48,21 @@ export class Files {
             this.path = HOME; // it was removed
             return this.refresh();
         }
-        if (session !== this.session || path !== this.path) return undefined;
+        if (session === this.session && path === this.path) this.show(entries);
+        return undefined;
+    }
+
+    take({ files: found }) {
+        if (found === null) this.go(HOME); // the directory was removed
+        else if (found.path === this.path) this.show(found.entries);
+    }
+
+    show(entries) {
         entries.sort((one, other) => (other.type === "directory") - (one.type === "directory") || one.name.localeCompare(other.name));
         this.showPath();
         const shown = entries.filter((one) => !one.name.startsWith("."));
         this.list.replaceChildren(...shown.map((one) => this.item(one)));
         if (!shown.length) this.list.append(element("li", { class: "hint", text: "Nothing is here. Drop files to upload them." }));
-        return undefined;
     }
 
     go(path) {

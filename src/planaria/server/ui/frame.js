@@ -20,9 +20,15 @@ addEventListener("message", (event) => {
 }, { once: true });
 
 document.addEventListener("DOMContentLoaded", () => {
-    const tell = () => parent.postMessage({ planariaHeight: Math.ceil(document.documentElement.getBoundingClientRect().height) }, "*");
-    const observer = new ResizeObserver(tell);
-    for (const one of [document.body, document.documentElement]) observer.observe(one);
+    // What is as high as its frame, as figures may be, tells by what does not fit into it.
+    const tell = () => {
+        const { scrollHeight } = document.documentElement;
+        const height = Math.max(document.documentElement.getBoundingClientRect().height, scrollHeight > innerHeight ? scrollHeight : 0);
+        parent.postMessage({ planariaHeight: Math.ceil(height) }, "*");
+    };
+    const sizes = new ResizeObserver(tell);
+    for (const one of [document.body, document.documentElement]) sizes.observe(one);
+    new MutationObserver(() => requestAnimationFrame(tell)).observe(document.body, { childList: true, subtree: true });
     addEventListener("load", tell);
     parent.postMessage({ planariaReady: true }, "*");
 });

@@ -1,6 +1,7 @@
 // The page: it signs in, shows a session, and follows it.
 import { Approvals } from "./approvals.js";
 import { Activity } from "./activity.js";
+import { get } from "./api.js";
 import { attempt, button, debounced, element, notice } from "./dom.js";
 import { Files } from "./files.js";
 import { follow } from "./follow.js";
@@ -20,7 +21,7 @@ class Page {
     constructor() {
         this.session = null;
         this.notebook = null;
-        this.sessions = new Sessions(place("left"), (name) => this.open(name));
+        this.sessions = new Sessions(place("left"), (name, options) => this.open(name, options));
         this.tree = new Tree(place("left"), (name) => this.open(name), () => this.sessions.refresh());
         this.approvals = new Approvals(place("right"));
         this.files = new Files(place("right"));
@@ -52,7 +53,8 @@ class Page {
 
     // -- the session that is shown ---------------------------------------------------------------------
 
-    async open(session) {
+    /** Show a session, or none; with `edits`, its last cell is ready to be written in. */
+    async open(session, { edits = false } = {}) {
         if (session === this.session && this.notebook) return;
         this.unfollow?.();
         this.notebook?.close();
@@ -60,6 +62,7 @@ class Page {
         this.session = this.sessions.current = session;
         this.sessions.show();
         place("toolbar").hidden = place("tabs").hidden = session === null;
+        place("right").classList.toggle("blank", session === null);
         document.title = session ? `${session} – planaria` : "planaria";
         history.replaceState(null, "", session ? `#${encodeURIComponent(session)}` : location.pathname);
         for (const panel of this.panels) panel.open(session);
@@ -71,6 +74,7 @@ class Page {
         this.showSwitch();
         const { Notebook } = await notebookModule;
         if (this.session !== session || this.notebook) return;
+        this.edits = edits;
         this.notebook = new Notebook(session, place("cells"), () => this.changed());
         this.unfollow = follow(session, (name, data) => this.take(name, data), (state) => this.tell(state));
     }
@@ -93,25 +97,29 @@ class Page {
         if (name === "notebook") {
             this.terminal.replace(data.terminal);
             this.activity.replace(data.activity);
+            if (this.edits) this.notebook.edit(this.notebook.cells.at(-1));
+            this.edits = false;
             this.refresh();
         }
         if (name === "terminal") this.terminal.write(data.text);
         if (name === "ended") this.activity.add(data);
         if (name === "changed" || name === "ended") this.refresh();
-        if (["notebook", "calls", "ended", "begun"].includes(name)) this.approvals.refresh().catch(() => {});
+        if (name === "calls" || name === "notebook") this.approvals.refresh().catch(() => {});
     }
 
     /** What is shown beside the cells, once nothing runs: the server answers such questions then. */
     async refreshNow() {
         if (!this.session || !this.notebook || this.notebook.isBusy) return;
-        const wanted = [this.tree, this.variables, this.files, this.usage, this.approvals, this.sessions];
-        for (const one of wanted) {
-            try {
-                await one.refresh();
-            } catch (error) {
-                if (error.status !== 404 && error.status !== 409) notice(error.message);
-            }
+        const { session } = this;
+        let found;
+        try {
+            found = await get(`/sessions/${session}/overview?path=${encodeURIComponent(this.files.path)}`);
+        } catch (error) {
+            if (error.status !== 404 && error.status !== 409) notice(error.message);
+            return;
         }
+        if (session !== this.session) return;
+        for (const one of [this.tree, this.variables, this.files, this.usage, this.approvals, this.sessions]) one.take(found);
         this.markUndone();
     }
 

@@ -20,6 +20,12 @@ export class Sessions {
         return this.list;
     }
 
+    take({ session }) {
+        const index = this.list.findIndex((one) => one.id === session.id);
+        if (index >= 0) this.list[index] = session;
+        this.show();
+    }
+
     show() {
         this.items.replaceChildren(...this.list.map((one) => this.item(one)));
         if (!this.list.length) this.items.append(element("li", { class: "hint", text: "There is none yet." }));
@@ -63,7 +69,7 @@ export class Sessions {
         return attempt(async () => {
             const made = await post("/sessions", { id: name || this.freeName(), input: true });
             await this.refresh();
-            this.choose(made.id);
+            await this.choose(made.id, { edits: true });
         });
     }
 

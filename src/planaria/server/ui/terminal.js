@@ -37,8 +37,6 @@ export class TerminalTab {
         this.terminal?.reset();
     }
 
-    async refresh() { /* it follows by itself */ }
-
     async show() {
         if (!this.terminal) {
             const { FitAddon, Terminal } = await import("./vendor/xterm.js");

@@ -50,10 +50,13 @@ export class Tree {
     async refresh() {
         const session = this.session;
         if (!session) return;
-        const found = await get(`/sessions/${session}/tree`);
-        if (session !== this.session) return;
-        this.nodes = found.nodes;
-        this.forks = found.forks;
+        const tree = await get(`/sessions/${session}/tree`);
+        if (session === this.session) this.take({ tree });
+    }
+
+    take({ tree }) {
+        this.nodes = tree.nodes;
+        this.forks = tree.forks;
         this.show();
     }
 

@@ -1,23 +1,17 @@
 // What a session may use, and what it uses.
-import { get } from "./api.js";
 import { bytes, element } from "./dom.js";
 import { panel } from "./panel.js";
 
 export class Usage {
     constructor(place) {
         ({ content: this.content } = panel(place, "Limits and usage", { open: false }));
-        this.session = null;
     }
 
-    open(session) {
-        this.session = session;
+    open() {
         this.content.replaceChildren();
     }
 
-    async refresh() {
-        const session = this.session;
-        const found = await get(`/sessions/${session}/usage`);
-        if (session !== this.session) return;
+    take({ usage: found }) {
         const { limits } = found;
         const seconds = (value) => (value === null ? "no limit" : `${value} s`);
         const facts = [

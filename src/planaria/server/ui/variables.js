@@ -1,5 +1,4 @@
 // The variables of a session with their sizes.
-import { query } from "./api.js";
 import { bytes, element } from "./dom.js";
 import { panel } from "./panel.js";
 
@@ -8,20 +7,14 @@ const MOST = 300;
 export class Variables {
     constructor(place) {
         ({ content: this.content } = panel(place, "Variables"));
-        this.session = null;
     }
 
-    open(session) {
-        this.session = session;
+    open() {
         this.content.replaceChildren();
     }
 
-    async refresh() {
-        const session = this.session;
-        const names = await query(session, "names");
-        const sizes = await query(session, "sizes");
-        if (session !== this.session) return;
-        const rows = Object.entries(names).sort(([one], [other]) => one.localeCompare(other));
+    take({ variables }) {
+        const rows = Object.entries(variables);
         if (!rows.length) {
             this.content.replaceChildren(element("p", { class: "hint", text: "There is none." }));
             return;
@@ -30,12 +23,12 @@ export class Variables {
             "table",
             { class: "variables" },
             element("thead", {}, element("tr", {}, ["Name", "Type", "Size"].map((text) => element("th", { scope: "col", text })))),
-            element("tbody", {}, rows.slice(0, MOST).map(([name, [type, repr]]) => element(
+            element("tbody", {}, rows.slice(0, MOST).map(([name, { type, repr, size }]) => element(
                 "tr",
                 {},
                 element("th", { scope: "row" }, element("span", { class: "name", text: name }), element("code", { class: "repr", text: repr, title: repr })),
                 element("td", { class: "type", text: type }),
-                element("td", { class: "number", text: sizes[name] === undefined ? "" : bytes(sizes[name]) }),
+                element("td", { class: "number", text: size === null ? "" : bytes(size) }),
             ))),
         );
         this.content.replaceChildren(table);

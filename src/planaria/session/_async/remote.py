@@ -13,6 +13,7 @@ from planaria.images.image import Image
 from planaria.limits import Limits
 from planaria.parameters import suggest_names, suggest_option_names
 from planaria.session import remote_state
+from planaria.session._async.remote_workspace import AsyncServerWorkspace
 from planaria.session._async.session import AsyncSession
 from planaria.session.callbacks import Callbacks
 from planaria.session.history import HistoryEntry
@@ -32,9 +33,9 @@ _CAPABILITIES = frozenset({"snapshot", "fork", "rewind"})
 class AsyncServerSession(AsyncSession):
     """A session at a server (`planaria serve`), with the methods of an `AsyncSession`.
 
-    What is not there raises CapabilityError: recordings, images, workspaces, `state_digest`, and keys and
-    parents of snapshots. Other clients of the same session take turns with this one; after they have used it,
-    `refresh` has this one look at its state again.
+    What is not there raises CapabilityError: recordings, images, packages, the objects behind a workspace,
+    and keys and parents of snapshots. Other clients of the same session take turns with this one; after they
+    have used it, `refresh` has this one look at its state again.
     """
 
     @suggest_names
@@ -141,7 +142,8 @@ class AsyncServerSession(AsyncSession):
         return remote_state.history(self._engine)
 
     async def state_digest(self) -> str:
-        raise CapabilityError("state_digest", "server")
+        """What names the present state, as the server computes it; see `AsyncSession.state_digest`."""
+        return await self._ask(remote_state.state_digest)
 
     async def recording(self) -> Recording:
         raise CapabilityError("recording", "server")
@@ -186,6 +188,13 @@ class AsyncServerSession(AsyncSession):
 
     async def save_as_image(self, name: str) -> Image:
         raise CapabilityError("save_as_image", "server")
+
+    # -- the workspace -----------------------------------------------------------------------------------
+
+    @property
+    def workspace(self) -> AsyncServerWorkspace:
+        """The workspace at the server, with its tools, workflows and artifacts."""
+        return AsyncServerWorkspace(self)
 
     # -- what it is made of ------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ from planaria.images.image import Image
 from planaria.limits import Limits
 from planaria.parameters import suggest_names, suggest_option_names
 from planaria.session import remote_state
+from planaria.session._sync.remote_workspace import ServerWorkspace
 from planaria.session._sync.session import Session
 from planaria.session.callbacks import Callbacks
 from planaria.session.history import HistoryEntry
@@ -33,9 +34,9 @@ _CAPABILITIES = frozenset({"snapshot", "fork", "rewind"})
 class ServerSession(Session):
     """A session at a server (`planaria serve`), with the methods of an `Session`.
 
-    What is not there raises CapabilityError: recordings, images, workspaces, `state_digest`, and keys and
-    parents of snapshots. Other clients of the same session take turns with this one; after they have used it,
-    `refresh` has this one look at its state again.
+    What is not there raises CapabilityError: recordings, images, packages, the objects behind a workspace,
+    and keys and parents of snapshots. Other clients of the same session take turns with this one; after they
+    have used it, `refresh` has this one look at its state again.
     """
 
     @suggest_names
@@ -142,7 +143,8 @@ class ServerSession(Session):
         return remote_state.history(self._engine)
 
     def state_digest(self) -> str:
-        raise CapabilityError("state_digest", "server")
+        """What names the present state, as the server computes it; see `Session.state_digest`."""
+        return self._ask(remote_state.state_digest)
 
     def recording(self) -> Recording:
         raise CapabilityError("recording", "server")
@@ -183,6 +185,13 @@ class ServerSession(Session):
 
     def save_as_image(self, name: str) -> Image:
         raise CapabilityError("save_as_image", "server")
+
+    # -- the workspace -----------------------------------------------------------------------------------
+
+    @property
+    def workspace(self) -> ServerWorkspace:
+        """The workspace at the server, with its tools, workflows and artifacts."""
+        return ServerWorkspace(self)
 
     # -- what it is made of ------------------------------------------------------------------------------
 
