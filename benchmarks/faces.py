@@ -141,7 +141,7 @@ def kernels_in_a_process(watch: Stopwatch, repeats: int) -> None:
                 kernels.append(JupyterKernel(Channels(Connection.read(Path(file))), AsyncSession))
             serving = [asyncio.create_task(one.serve()) for one in kernels]
             for one in kernels:
-                await one.session.run("x = list(range(100)); import json; text = json.dumps(x)")
+                await (await one.session()).run("x = list(range(100)); import json; text = json.dumps(x)")
             watch.record(pss())
             for one in kernels:
                 one.stop()
