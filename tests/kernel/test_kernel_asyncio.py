@@ -144,7 +144,7 @@ def test_calls_given_up_at_the_end(host: Any) -> None:
     """A call abandoned when the cell ends is named in the last report; one that the host does not know is not named at all."""
     host.declare("f")
     report = host.run(
-        "import asyncio\ntask = asyncio.create_task(f(1))\nawait asyncio.sleep(0.001)\n"
+        "import asyncio\ntask = asyncio.create_task(f(1))\nawait asyncio.sleep(0.5)\n"
         "task.cancel()\nawait asyncio.wait([task])\nx = f(2).send(None)"
     )
     assert report[3] == []
