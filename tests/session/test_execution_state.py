@@ -144,6 +144,9 @@ class _Host:
     def input(self, prompt: str) -> Ok:
         return Ok("")
 
+    def receive(self, descriptor: int, buffer: memoryview) -> int:
+        return 0
+
 
 @pytest.mark.parametrize(
     "report",
