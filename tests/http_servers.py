@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import http.server
 import json
+import socket
 import ssl
 import threading
 import time
@@ -20,6 +21,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # an answer is one packet
+    #: Whether a connection was closed after `/close-after`, so that its client can know it.
+    closed_after = threading.Event()
 
     def do_GET(self) -> None:
         path, query = urlsplit(self.path).path, parse_qs(urlsplit(self.path).query)
@@ -44,6 +47,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             case ["close-after"]:
                 self.close_connection = True
                 self.answer(200, b"then closed", {})
+                self.wfile.flush()
+                if not isinstance(self.connection, ssl.SSLSocket):
+                    self.connection.shutdown(socket.SHUT_WR)
+                    self.closed_after.set()
             case ["half"]:
                 self.close_connection = True
                 self.send_response(200)
