@@ -39,12 +39,8 @@ def suggest_option_names(
             if one.kind is not inspect.Parameter.VAR_KEYWORD
         }
         positional = [name for name, one in parameters.items() if one.kind in _POSITIONAL]
-        required = [
-            name
-            for name, one in parameters.items()
-            if one.default is one.empty and name not in ("self", "cls")
-        ]
-        known = [name for name in (*parameters, *options) if name not in ("self", "cls")]
+        required = [name for name, one in parameters.items() if _is_required(one) and name not in _OWNERS]
+        known = [name for name in (*parameters, *options) if name not in _OWNERS]
         names = frozenset(known)
 
         @wraps(function)

@@ -517,7 +517,7 @@ class WasmExecutor(Executor):
             self.close()
             raise
         finally:
-            self.fuel_used, self.waited = machine.fuel_used, machine.waited
+            self.fuel_used, self.waited = machine.fuel_used, machine.processor.seconds_lost
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:

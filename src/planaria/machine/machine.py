@@ -155,10 +155,8 @@ class Machine:
         self._thread = 0
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
-        self._processors = processors()
-        self._turn = Turn(self._processors)
-        #: The seconds of the last call in which it waited for a processor.
-        self.waited = 0.0
+        self.processor = Turn(processors())
+        """The turns of the guest at the processors."""
         # What ends a sleep. A queue, as a signal handler must be able to wake the thread that it interrupts:
         # an Event is locked for a moment when a wait begins, and would be waited for by its own holder.
         self._calls_to_wake: SimpleQueue[None] = SimpleQueue()
@@ -278,11 +276,8 @@ class Machine:
         ticker.running[self] = None  # dictionary operations are atomic, so no lock is taken
         if ticker.is_asleep:
             ticker.wake()
-        turn = self._turn
         try:
-            turn.seconds_lost = 0.0
-            if not self._processors.take(turn):
-                turn.wait(self._is_stopping)
+            self.processor.begin(self._is_stopping)
             if self._epoch != ticker.epoch:
                 self._epoch = ticker.epoch
                 self._store.set_epoch_deadline(1)
@@ -299,8 +294,7 @@ class Machine:
             cause = trap.message.rpartition("Caused by:")[2].strip()
             raise Stopped(cause, "fuel" if out_of_fuel else self._reason) from None
         finally:
-            self._processors.give_back(turn)
-            self.waited = turn.seconds_lost
+            self.processor.end()
             ticker.running.pop(self, None)
             if handler is not None:
                 _signal.signal(_SIGINT, handler)
@@ -327,7 +321,7 @@ class Machine:
             if self._reason == "interrupt" and self._interrupted_at is None:
                 # It was pressed a moment before, and the guest is not to learn it before this returns.
                 raise KeyboardInterrupt
-            with self._turn.given_up():
+            with self.processor.given_up():
                 yield
         except KeyboardInterrupt:
             self._reason = self._reason or "interrupt"
@@ -368,7 +362,7 @@ class Machine:
             deadline, clock = guard.deadline, self._cpu_clock
             if guard.interrupted is not None and guard.interrupted():
                 self._reason = "interrupt"
-            elif deadline is not None and now >= deadline + self._turn.lost(now):
+            elif deadline is not None and now >= deadline + self.processor.lost(now):
                 self._reason = "timeout"
             elif clock is not None and self._cpu_deadline is not None and self._used_up(clock):
                 self._reason = "cpu"
@@ -407,7 +401,7 @@ class Machine:
         """The epoch's callback, on the guest's own thread in the middle of its code; see
         `set_epoch_callback`.
         """
-        self._turn.go_on(self._is_stopping)
+        self.processor.go_on(self._is_stopping)
         if self._kill:
             raise Trap("stopped hard")
         self.wasi.take_held_output()
@@ -439,7 +433,7 @@ class Machine:
 
     def sleep(self, seconds: float) -> bool:
         """Wait on behalf of the guest; False when the wait was cut short by an interrupt."""
-        with self._turn.given_up():
+        with self.processor.given_up():
             return self._sleep(time.monotonic() + seconds)
 
     def _sleep(self, end: float) -> bool:
@@ -456,7 +450,7 @@ class Machine:
         return True
 
     def _wake(self) -> None:
-        self._turn.hurry()
+        self.processor.hurry()
         if self._calls_to_wake.empty():
             self._calls_to_wake.put(None)
 

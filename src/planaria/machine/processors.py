@@ -31,7 +31,7 @@ _LONGEST_WAIT: Final = 0.1
 class Turn:
     """The turns of one guest at `processors`. Its methods are for the guest's thread, but for `hurry`.
 
-    Each call of the guest is between `begin` and `end`, or what these consist of.
+    Each call of the guest is between `begin` and `end`.
     """
 
     __slots__ = ("_bell", "_processors", "_waits_since", "seconds_lost")
@@ -42,7 +42,7 @@ class Turn:
         self._bell: SimpleQueue[None] = SimpleQueue()
         self._waits_since: float | None = None
         self.seconds_lost = 0.0
-        """How long this call has waited, without the present wait."""
+        """How long this call, or the last one, has waited, without the present wait."""
 
     def lost(self, now: float) -> float:
         """The seconds of waiting since `begin`; from any thread, with `time.monotonic()`."""
@@ -152,7 +152,8 @@ class Processors:
         """One that does not compute any more, nor waits."""
         with self._lock:
             if self._computing.pop(turn, None) is not None:
-                self._pass_on()
+                if self._waiting:
+                    self._pass_on()
             else:
                 self._beyond.pop(turn, None)
 
@@ -180,11 +181,10 @@ class Processors:
             return bool(self._beyond)
 
     def _pass_on(self) -> None:
-        """With the lock held: the next one that waits gets the processor that has become free."""
-        if self._waiting:
-            turn = self._waiting.popleft()
-            self._computing[turn] = self._tick
-            turn.ring()
+        """With the lock held, while some wait: the next one gets the processor that has become free."""
+        turn = self._waiting.popleft()
+        self._computing[turn] = self._tick
+        turn.ring()
 
 
 @once

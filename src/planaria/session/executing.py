@@ -308,10 +308,9 @@ def abandon(engine: SessionEngine, execution: ExecutionState, error: BaseExcepti
 def _measure(engine: SessionEngine, result: Result) -> None:
     """End the execution's span."""
     span, error = engine.host_calls.span, result.error
-    if span is not telemetry.NOTHING:
-        span.add(callbacks=result.callback_invocations, memory=result.peak_memory_bytes)
-        span.end("ok" if error is None else getattr(error, "type", type(error).__name__))
-        engine.host_calls.span = telemetry.NOTHING
+    span.add(callbacks=result.callback_invocations, memory=result.peak_memory_bytes)
+    span.end("ok" if error is None else getattr(error, "type", type(error).__name__))
+    engine.host_calls.span = telemetry.NOTHING
 
 
 def _end(engine: SessionEngine, execution: ExecutionState) -> None:
@@ -375,7 +374,8 @@ def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Fa
     if engine.recorder is not None:
         engine.recorder.mark(Ended(entry.count, entry.code, entry.duration_ms, error))
     execution.result = result
-    _measure(engine, result)
+    if engine.host_calls.span is not telemetry.NOTHING:
+        _measure(engine, result)
     if stop.reason is not None or stop.crash is not None or log.isEnabledFor(logging.DEBUG):
         log_end(id(engine), result, execution.stop)
     if stop.interruption is not None:
