@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import httpx
+import pytest
 import uvicorn
 
-from planaria.server import ServerSettings, create_app
+import planaria
+from planaria.server import ServerSettings, Token, create_app
 
-__all__ = ["Served", "client_of", "free_port", "process", "served"]
+__all__ = ["Served", "client_of", "free_port", "process", "served", "served_to_e2b"]
 
 
 class Served:
@@ -52,6 +54,20 @@ def served(**settings: Any) -> Iterator[Served]:
         yield server
     finally:
         server.stop()
+
+
+@contextlib.contextmanager
+def served_to_e2b(**settings: Any) -> Iterator[Served]:
+    """A server to which the environment variables of E2B's SDKs lead, with a token."""
+    with (
+        served(tokens=[Token("default", "the-key")], store=planaria.MemoryStore(), **settings) as server,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("E2B_API_URL", server.url)
+        patch.setenv("E2B_SANDBOX_URL", server.url)
+        patch.setenv("E2B_API_KEY", "the-key")
+        patch.setenv("E2B_HTTP_VERSION", "1.1")
+        yield server
 
 
 def client_of(url: str, token: str | None = None) -> httpx.Client:

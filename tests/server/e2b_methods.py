@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,15 +17,11 @@ import e2b
 import e2b_code_interpreter  # type: ignore[import-untyped,unused-ignore]
 import pytest
 from e2b import CommandExitException, SandboxException
-from session_server import served
+from session_server import served_to_e2b
 
-import planaria
-from planaria.server import Token
-
-__all__ = ["DOCUMENT", "METHODS", "e2b_server", "methods_of", "run_all", "table"]
+__all__ = ["DOCUMENT", "METHODS", "methods_of", "run_all", "table"]
 
 DOCUMENT: Final = Path(__file__).resolve().parents[2] / "docs" / "server.md"
-KEY: Final = "the-key"
 _BEGIN, _END = "<!-- made by tests/server/e2b_methods.py -->\n", "<!-- end -->\n"
 
 Probe = Callable[[Any], Awaitable[None]]
@@ -321,20 +315,6 @@ async def run_all(asynchronous: bool) -> dict[str, str]:
     return {name: reasons[one] for name, one in METHODS.items()}
 
 
-@contextmanager
-def e2b_server() -> Iterator[None]:
-    """A server to which the environment variables of the SDKs lead."""
-    with served(tokens=[Token("default", KEY)], store=planaria.MemoryStore()) as server:
-        names = {"E2B_API_URL": server.url, "E2B_SANDBOX_URL": server.url, "E2B_API_KEY": KEY}
-        before = dict(os.environ)
-        os.environ.update(names, E2B_HTTP_VERSION="1.1")
-        try:
-            yield
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
-
-
 def table(found: dict[str, str]) -> str:
     """The outcome as a table for the documents."""
     groups: dict[str, list[str]] = {}
@@ -359,7 +339,7 @@ def in_document(text: str) -> str:
 
 
 def main() -> None:
-    with e2b_server():
+    with served_to_e2b():
         found, also = asyncio.run(run_all(False)), asyncio.run(run_all(True))
     if found != also:
         sys.exit(f"the two SDKs differ: {found} {also}")

@@ -9,10 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from session_server import Served, served
-
-import planaria
-from planaria.server import Token
+from session_server import Served, served_to_e2b
 
 e2b = pytest.importorskip("e2b_code_interpreter", reason="e2b-code-interpreter is not installed")
 from e2b import (  # noqa: E402
@@ -32,15 +29,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def e2b_server() -> Iterator[Served]:
     """A server with a token, to which the environment variables of the SDK lead."""
-    tokens = [Token("default", "the-key")]
-    with (
-        served(tokens=tokens, store=planaria.MemoryStore(), page=True) as server,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        patch.setenv("E2B_API_URL", server.url)
-        patch.setenv("E2B_SANDBOX_URL", server.url)
-        patch.setenv("E2B_API_KEY", "the-key")
-        patch.setenv("E2B_HTTP_VERSION", "1.1")
+    with served_to_e2b(page=True) as server:
         yield server
 
 

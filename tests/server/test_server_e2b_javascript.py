@@ -8,10 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from session_server import served
-
-import planaria
-from planaria.server import Token
+from session_server import served_to_e2b
 
 pytestmark = pytest.mark.slow
 
@@ -28,15 +25,8 @@ def test_e2b_of_javascript() -> None:
         pytest.skip(
             "THE JAVASCRIPT SDK IS NOT TESTED: @e2b/code-interpreter is installed for `make integrations`"
         )
-    with served(tokens=[Token("default", "the-key")], store=planaria.MemoryStore()) as server:
-        environment = {
-            **os.environ,
-            "NODE_PATH": modules,
-            "E2B_API_URL": server.url,
-            "E2B_SANDBOX_URL": server.url,
-            "E2B_API_KEY": "the-key",
-            "E2B_HTTP_VERSION": "1.1",
-        }
+    with served_to_e2b():
+        environment = {**os.environ, "NODE_PATH": modules}
         done = subprocess.run(
             [node, PROGRAM], env=environment, capture_output=True, text=True, timeout=300, check=False
         )

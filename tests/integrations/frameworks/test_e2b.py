@@ -5,27 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from session_server import served
+from session_server import served_to_e2b
 from smolagents import CodeAgent, FinalAnswerTool
 from smolagents.models import ChatMessage, MessageRole, Model
 from smolagents.monitoring import AgentLogger, LogLevel
 from smolagents.remote_executors import E2BExecutor
 
-import planaria
-from planaria.server import Token
-
 
 @pytest.fixture
 def executor() -> Iterator[E2BExecutor]:
     """The executor of smolagents."""
-    with (
-        served(tokens=[Token("default", "the-key")], store=planaria.MemoryStore()) as server,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        patch.setenv("E2B_API_URL", server.url)
-        patch.setenv("E2B_SANDBOX_URL", server.url)
-        patch.setenv("E2B_API_KEY", "the-key")
-        patch.setenv("E2B_HTTP_VERSION", "1.1")
+    with served_to_e2b():
         one = E2BExecutor([], AgentLogger(level=LogLevel.OFF))
         yield one
         one.cleanup()

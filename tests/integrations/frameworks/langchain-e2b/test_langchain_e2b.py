@@ -12,25 +12,14 @@ from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_e2b import E2BSandbox
 from langchain_tests.integration_tests import SandboxIntegrationTests
-from session_server import served
-
-import planaria
-from planaria.server import Token
+from session_server import served_to_e2b
 
 
 @pytest.fixture(scope="module")
 def backend() -> Iterator[SandboxBackendProtocol]:
     """A backend over a sandbox of the SDK, which knows our server by its environment variables only."""
-    with (
-        served(tokens=[Token("default", "the-key")], store=planaria.MemoryStore()) as server,
-        pytest.MonkeyPatch.context() as patch,
-    ):
-        patch.setenv("E2B_API_URL", server.url)
-        patch.setenv("E2B_SANDBOX_URL", server.url)
-        patch.setenv("E2B_API_KEY", "the-key")
-        patch.setenv("E2B_HTTP_VERSION", "1.1")
-        with Sandbox.create(timeout=24 * 3600) as sandbox:
-            yield E2BSandbox(sandbox=sandbox)
+    with served_to_e2b(), Sandbox.create(timeout=24 * 3600) as sandbox:
+        yield E2BSandbox(sandbox=sandbox)
 
 
 class TestSandbox(SandboxIntegrationTests):
