@@ -188,6 +188,52 @@ def test_cancelling_a_task(source: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("is_fresh", [False, True])
+@pytest.mark.parametrize("ends", ["interrupt", "cancel"])
+def test_stopping_what_is_about_to_begin(ends: str, is_fresh: bool) -> None:
+    """An execution that is stopped in any moment between the call and its first line ends."""
+
+    async def main() -> None:
+        async with planaria.AsyncSession() as first:
+            for turns in range(1, 9):
+                session = planaria.AsyncSession(env={"A": "1"}) if is_fresh else first
+                task = asyncio.create_task(session.run("while True: pass"))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                if ends == "cancel":
+                    task.cancel()
+                    with pytest.raises(asyncio.CancelledError):
+                        await task
+                else:
+                    session.interrupt()
+                    assert isinstance((await task).error, planaria.Interrupted)
+                assert (await session.execute("6 * 7")).value == 42
+                if is_fresh:
+                    await session.close()
+
+    asyncio.run(main())
+
+
+def test_stopping_what_is_about_to_go_on() -> None:
+    """An execution that is interrupted in any moment between an answer and its next line ends."""
+
+    def ask() -> None:
+        raise planaria.Suspend("a decision")
+
+    async def main() -> None:
+        async with planaria.AsyncSession(callbacks=[ask]) as session:
+            for turns in range(1, 5):
+                execution = await session.start("await ask()\nwhile True: pass")
+                task = asyncio.create_task(execution.resolve(execution.pending[0].id, 1))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                session.interrupt()
+                await task
+                assert isinstance((await execution.result()).error, planaria.Interrupted)
+
+    asyncio.run(main())
+
+
 def test_cancelling_who_waits_for_the_turn() -> None:
     """Cancelling a task that waits for another's execution leaves that one alone."""
 

@@ -62,6 +62,9 @@ class SessionEngine:
 
     #: Whether a caller waits for its turn to close it: there are no more executions then.
     is_closing = False
+    #: Whether `interrupt` was called since a caller has had the session: its execution is interrupted also
+    #: when it had not begun, or not gone on, at that moment.
+    was_interrupted = False
 
     def __init__(self, settings: SessionSettings) -> None:
         self.settings = settings
@@ -227,7 +230,8 @@ class SessionEngine:
         return Files(files, _HOME)
 
     def interrupt(self) -> None:
-        """Stop the execution that runs now; from any thread, or a signal handler."""
+        """Stop the execution that runs now, or is about to; from any thread, or a signal handler."""
+        self.was_interrupted = True  # first: an execution that begins meanwhile sees it or is seen here
         execution = self.execution
         if execution is not None and execution.inside:
             execution.ask_to_stop()

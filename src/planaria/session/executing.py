@@ -143,7 +143,7 @@ def next_step(engine: SessionEngine, execution: ExecutionState, sleep: bool) -> 
         engine.host_calls.give_next(execution)
     if execution.outcome is not None:
         return Step.OVER
-    if engine.is_closing and not execution.asked:
+    if (engine.is_closing or engine.was_interrupted) and not execution.asked:
         execution.ask_to_stop()
     _look_at_clock(engine, execution)
     if execution.can_step:

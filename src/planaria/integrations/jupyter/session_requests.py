@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final
 
-from planaria.errors import PlanariaError, Suspended
+from planaria.errors import Interrupted, PlanariaError, Suspended
 from planaria.executors.messages import SecretPrompt
 from planaria.integrations.jupyter.channels import Channels
 from planaria.integrations.jupyter.commands import Commands, Shown
@@ -64,6 +64,8 @@ class SessionRequests:
         #: Lines that front ends have sent.
         self._lines: asyncio.Queue[str] = asyncio.Queue()
         self._line: concurrent.futures.Future[str] | None = None
+        #: Whether the present cell was interrupted, perhaps before its code began.
+        self._was_interrupted = False
         #: The request that may ask for input.
         self._asker: Message | None = None
         self._handlers: dict[str, Callable[[Message], Awaitable[Content]]] = {
@@ -86,6 +88,7 @@ class SessionRequests:
 
     def interrupt(self) -> None:
         """Stop the execution that runs now."""
+        self._was_interrupted = True
         self._commands.interrupt()
         if self._line is not None:
             self._line.cancel()
@@ -149,6 +152,7 @@ class SessionRequests:
         if keeps:
             self.count += 1
         self._outputs.begin(message.header, self.count, silent=silent)
+        self._was_interrupted = False
         if not silent:
             content = {"code": code, "execution_count": self.count}
             await self._channels.publish("execute_input", content, message.header)
@@ -190,6 +194,8 @@ class SessionRequests:
         try:
             command = self._commands.parse(code) if name is None else None
             await self._commands.attach()
+            if self._was_interrupted:
+                return Interrupted("interrupted before the cell began"), None
             if command is not None:
                 shown = await self._commands.obey(command)
                 if isinstance(shown, Shown):
@@ -267,6 +273,7 @@ class SessionRequests:
         if message.type == "comm_open":
             self._outputs.comms[identifier] = str(message.content.get("target_name", ""))
         self._outputs.begin(message.header, self.count)
+        self._was_interrupted = False
         arrived = {**message.content, "buffers": [bytes(buffer) for buffer in message.buffers]}
         error, _ = await self._run(f"{_COMM}({message.type!r}, {arrived!r}, {message.metadata!r})", "<comm>")
         await self._outputs.drain()

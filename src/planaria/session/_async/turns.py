@@ -64,6 +64,7 @@ class AsyncTurns:
             self._loop = loop
         async with lock:
             engine.host_calls.loop = loop
+            engine.was_interrupted = False
             if ready and engine.phase is not Phase.READY:
                 await self.call(engine.ensure_started)
             yield

@@ -72,6 +72,7 @@ class Turns:
             self._wait_for_turn(lock)
         try:
             self._owner = here
+            engine.was_interrupted = False
             if ready and engine.phase is not Phase.READY:
                 engine.ensure_started()
         except BaseException:
