@@ -88,7 +88,7 @@ class Memories:
             case "fork", number:
                 state, checksum = self.states[number % len(self.states)]
                 files: FileSystem = self.current.files.fork()
-                self.executors.append(self.current.spawn(self.current._host, state, files))
+                self.executors.append(self.current.spawn(self.current._factory.host, state, files))
                 assert self.checksum(self.executors[-1]) == checksum
             case "switch", number:
                 self.current = self.executors[number % len(self.executors)]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 from weakref import WeakMethod
 
@@ -25,7 +23,8 @@ from planaria.executors.executor import (
     Uninstalled,
 )
 from planaria.executors.host_endpoint import HostEndpoint, unknown_request
-from planaria.executors.journal import Entry, Journal, Keyframe, Player, outcome_inside
+from planaria.executors.journal import Entry, Journal, Keyframe, Player
+from planaria.executors.machine_factory import MachineFactory
 from planaria.executors.messages import (
     Command,
     Configure,
@@ -38,7 +37,7 @@ from planaria.executors.messages import (
 from planaria.executors.system_changes import changed
 from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
-from planaria.files.layout import SITE, connect
+from planaria.files.layout import SITE
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.changes import ChangedPages
 from planaria.machine.exhaustion import host_resources
@@ -48,11 +47,8 @@ from planaria.machine.machine import Machine
 from planaria.machine.mailbox import put_command, take_report
 from planaria.machine.memory import PAGE_BYTES, MemoryFile, has_mappings_left
 from planaria.machine.recipe import SETTINGS
-from planaria.machine.wasi.clock import JournaledClock, SystemClock, VirtualClock
-from planaria.machine.wasi.held_output import checked_state
+from planaria.machine.wasi.clock import VirtualClock
 from planaria.machine.wasi.process import ProcessExit
-from planaria.machine.wasi.random import JournaledRandom, SeededRandom, SystemRandom, take
-from planaria.machine.wasi.system import Wasi
 from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
 from planaria_kernel.protocol import encode
@@ -103,9 +99,8 @@ class WasmExecutor(Executor):
     #: Whether the guest may have objects made immortal.
     _settles = False
 
-    _host: Host
+    _factory: MachineFactory
     _image: Image
-    _files: FileSystem
 
     def __init__(self) -> None:
         self._deferred: Mapping[str, object] | None = None
@@ -126,46 +121,29 @@ class WasmExecutor(Executor):
     def start(self, host: Host, limits: Limits, setup: SandboxSetup | None = None) -> None:
         if setup is None:
             raise TypeError("a sandboxed kernel needs a SandboxSetup: the image and the files it starts from")
-        if hasattr(self, "_host"):
+        if hasattr(self, "_factory"):
             raise SessionError("this executor has a session already; create another one")
-        self._host = host
+        factory = MachineFactory.of(host, limits, setup)
         try:
-            self._start(host, limits, setup)
+            self._begin(factory, setup.image, factory.first_tier(setup), limits.decoded())
+            if self._tier is Tier.CORE and not factory.is_metered:
+                tiers.start_background_compile()
+            self.reset()
         except BaseException:
-            del self._host  # it may be started again
+            del self._factory  # it may be started again
             raise
 
-    def _start(self, host: Host, limits: Limits, setup: SandboxSetup) -> None:
-        self._image = setup.image
-        self._files = setup.files
-        self._memory_limit = limits.memory
-        self._is_metered = limits.fuel is not None
-        self._environment = dict(setup.environment)
-        self._clock = setup.clock
-        self._random = setup.random
-        self._journal = journal = setup.journal
-        if journal is not None:
-            # What follows from the settings need not be kept.
-            if not isinstance(self._clock, VirtualClock):
-                self._clock = JournaledClock(self._clock or SystemClock(), outcome_inside)
-            if not isinstance(self._random, SeededRandom):
-                self._random = JournaledRandom(self._random or SystemRandom(), outcome_inside)
-        self._value_memory = limits.decoded()
-        self._endpoint = HostEndpoint(host, weak_method(self._outside), memory=self._value_memory)
-        self._tier = self._first_tier(setup)
-        if self._tier is Tier.CORE and not self._is_metered:
-            tiers.start_background_compile()
-        self.reset()
+    def _begin(self, factory: MachineFactory, image: Image, tier: Tier, value_memory: int | None) -> None:
+        self._factory = factory
+        self._journal = factory.journal
+        self._image = image
+        self._tier = tier
+        self._value_memory = value_memory
+        self._endpoint = HostEndpoint(factory.host, weak_method(self._outside), memory=value_memory)
 
     @property
     def starts_at_once(self) -> bool:
         return tiers.is_loaded()
-
-    def _first_tier(self, setup: SandboxSetup) -> Tier:
-        if setup.repeatable or setup.journal is not None or self._is_metered:
-            # What code sees of the tier, and when it moves up, must not depend on what is compiled.
-            return Tier.CORE if setup.image.recipe.is_plain else Tier.FULL
-        return Tier.FULL if tiers.is_compiled(Tier.FULL) else Tier.CORE
 
     # -- the life of a machine -------------------------------------------------------------------------
 
@@ -175,7 +153,7 @@ class WasmExecutor(Executor):
 
     @property
     def files(self) -> FileSystem:
-        return self._files
+        return self._factory.files
 
     @property
     def snapshots(self) -> Snapshots:
@@ -207,40 +185,8 @@ class WasmExecutor(Executor):
 
         `goes_on` says that `state` is the present one's, which has done nothing since.
         """
-        wasi = Wasi(
-            self.files,
-            environment=self._environment,
-            clock=self._clock,
-            random=self._random,
-            on_output=self._host.output,
-            # What is repeated gets from the journal what the host answered.
-            receive=self._host.receive if self._journal is None else None,
-        )
-        self._connect(wasi)
-        with host_resources("a new sandbox"):
-            machine = Machine(
-                tiers.load(self._tier, metered=self._is_metered),
-                wasi,
-                WeakMethod(self._answer),
-                memory_limit=self._memory_limit,
-                metered=self._is_metered,
-            )
-            machine.too_large = _too_large
-            if self._journal is not None:
-                wasi.sleep = partial(_sleep, self._journal, wasi.sleep)
-            if state is None:
-                machine.linear.load(self._image.memory, self._image.memory.size, {})
-            else:
-                machine.linear.load(state.memory, state.size, state.pages)
-        if state is not None:
-            old = self._machine if goes_on else None
-            wasi.restore(state.system, predecessor=None if old is None else old.wasi)
-        elif not self._image.recipe.is_plain:
-            # An image may have had files open; the plain one has none but those that every machine has. The
-            # random numbers of a seed begin anew: they are the session's and not the image's.
-            wasi.restore({**self._image.system, "random": wasi.random.state()})
-        else:
-            wasi.held.restore(checked_state(self._image.system["held"]))
+        predecessor = self._machine if goes_on else None
+        machine = self._factory.create(WeakMethod(self._answer), self._image, self._tier, state, predecessor)
         old, self._machine = self._machine, machine
         self._begins(state)
         if old is not None:
@@ -251,27 +197,17 @@ class WasmExecutor(Executor):
             old.close()
             old.wasi.close()
 
-    def _connect(self, wasi: Wasi) -> None:
-        """Connect the files with what is of this session alone."""
-        connect(
-            self.files,
-            clock=time.time_ns if self._clock is None else self._clock.realtime,
-            random=partial(take, wasi.random),
-            output=weak_method(wasi.output),
-            descriptors=wasi.table.paths,
-        )
-
     def _go_back(self, state: WasmState) -> bool:
         """Become `state` in the present machine, if that began from the same memory and is as large."""
         machine = self._machine
         if (
             machine is None
-            or machine.module is not tiers.load(self._tier, metered=self._is_metered)
+            or machine.module is not self._factory.module(self._tier)
             or not machine.can_go_back(state.memory, state.size)
         ):
             return False
         machine.wasi.restore(state.system)
-        self._connect(machine.wasi)
+        self._factory.connect(machine.wasi)
         machine.linear.go_back(state.pages)
         self._begins(state)
         return True
@@ -381,7 +317,7 @@ class WasmExecutor(Executor):
         """Switch to the full tier, waiting for its compilation if necessary. The kernel must be at rest."""
         if self._tier is Tier.FULL:
             return
-        tiers.load(Tier.FULL, metered=self._is_metered)
+        self._factory.module(Tier.FULL)
         state = self.capture()
         self._tier = Tier.FULL
         self._new_machine(state, goes_on=True)
@@ -394,18 +330,8 @@ class WasmExecutor(Executor):
         `journal` is for one whose own is a journal already; without it the copy is not recorded.
         """
         other = WasmExecutor()
-        other._host = host
-        other._files = files
-        other._memory_limit = self._memory_limit
-        other._is_metered = self._is_metered
-        other._environment = self._environment
-        other._clock = copy(self._clock)
-        other._random = copy(self._random)
-        other._value_memory = self._value_memory
-        other._journal = journal
-        other._endpoint = HostEndpoint(host, weak_method(other._outside), memory=self._value_memory)
-        other._image = state.image
-        other._tier = self._tier
+        factory = self._factory.for_copy(host, files, journal)
+        other._begin(factory, state.image, self._tier, self._value_memory)
         other._copied = state.copied
         other.restore(state, files=False)
         return other
@@ -525,10 +451,11 @@ class WasmExecutor(Executor):
             raise
 
     def slept(self, seconds: float) -> None:
-        if self._clock is not None and seconds > 0:
+        clock = self._factory.clock
+        if clock is not None and seconds > 0:
             if self._journal is not None:
                 self._journal.slept(seconds)
-            self._clock.slept(math.ceil(seconds * 1e9))
+            clock.slept(math.ceil(seconds * 1e9))
 
     def interrupt(self, reason: StopReason = "interrupt") -> None:
         if self._machine is not None:
@@ -555,21 +482,10 @@ class WasmExecutor(Executor):
             case Request.FILES, tuple(change):
                 self._tables = None
                 # What a timer interrupts could not be repeated.
-                is_repeatable = self._journal is not None or isinstance(self._clock, VirtualClock)
-                return encode(changed(self._running(), self._files, change, may_interrupt=not is_repeatable))
+                is_repeatable = self._journal is not None or isinstance(self._factory.clock, VirtualClock)
+                return encode(changed(self._running(), self.files, change, may_interrupt=not is_repeatable))
             case Request.TIER, list(modules):
                 if self._tier is Tier.FULL:
                     return _EMPTY
                 raise TierNeeded([str(name) for name in modules])
         raise unknown_request(request)
-
-
-def _sleep(journal: Journal, sleep: Callable[[float], bool], seconds: float) -> bool:
-    return journal.outcome("sleep", lambda: sleep(seconds))
-
-
-def _too_large(request: bytes) -> bytes:
-    """What the guest gets when it has no memory for the answer to `request`."""
-    if request[0] == Request.COMMAND:
-        return encode(("refuse",))
-    return encode(("error", "MemoryError", "the answer does not fit the memory of this sandbox"))

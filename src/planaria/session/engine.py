@@ -36,8 +36,9 @@ from planaria.machine.image import is_loaded
 from planaria.machine.recipe import Recipe
 from planaria.session.error_mapping import answer_of, effect_of
 from planaria.session.execution_state import ExecutionState, Stop, StopState
+from planaria.session.function_calls import calling_back
 from planaria.session.history import History, Point
-from planaria.session.host_calls import HostCalls, calling_back
+from planaria.session.host_calls import HostCalls
 from planaria.session.kernel_settings import kernel_settings
 from planaria.session.log import log
 from planaria.session.phases import Phase
@@ -197,7 +198,7 @@ class SessionEngine:
         if self.phase is not Phase.CLOSED:
             self.phase = Phase.CLOSED
             telemetry.count_no_more(self)
-            self.host_calls.span.end("closed")
+            self.host_calls.functions.span.end("closed")
             self.host_calls.drop_answers()
             self.execution = None
             self.executor.close()

@@ -110,7 +110,7 @@ def begin(
             history.checkpoint(engine.state, needed=may_move_up or is_repeated)
     engine.count += 1
     if telemetry.is_on:
-        engine.host_calls.span = telemetry.begin(
+        engine.host_calls.functions.span = telemetry.begin(
             "execution",
             session=f"{id(engine):#x}",
             execution=engine.count,
@@ -302,15 +302,15 @@ def abandon(engine: SessionEngine, execution: ExecutionState, error: BaseExcepti
     except PlanariaError:
         engine.phase = Phase.BROKEN  # the next caller tries again
     _end(engine, execution)
-    engine.host_calls.span.end(type(error).__name__)
+    engine.host_calls.functions.span.end(type(error).__name__)
 
 
 def _measure(engine: SessionEngine, result: Result) -> None:
     """End the execution's span."""
-    span, error = engine.host_calls.span, result.error
+    span, error = engine.host_calls.functions.span, result.error
     span.add(callbacks=result.callback_invocations, memory=result.peak_memory_bytes)
     span.end("ok" if error is None else getattr(error, "type", type(error).__name__))
-    engine.host_calls.span = telemetry.NOTHING
+    engine.host_calls.functions.span = telemetry.NOTHING
 
 
 def _end(engine: SessionEngine, execution: ExecutionState) -> None:
@@ -374,7 +374,7 @@ def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Fa
     if engine.recorder is not None:
         engine.recorder.mark(Ended(entry.count, entry.code, entry.duration_ms, error))
     execution.result = result
-    if engine.host_calls.span is not telemetry.NOTHING:
+    if engine.host_calls.functions.span is not telemetry.NOTHING:
         _measure(engine, result)
     if stop.reason is not None or stop.crash is not None or log.isEnabledFor(logging.DEBUG):
         log_end(id(engine), result, execution.stop)

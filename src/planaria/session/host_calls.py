@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import contextvars
 import errno
 import inspect
-import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future, wait
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from planaria import telemetry
-from planaria.errors import LimitError, Suspend
+from planaria.errors import LimitError
 from planaria.event_loops import EventLoop
 from planaria.executors.executor import Executor
 from planaria.executors.host_endpoint import call_name
@@ -22,8 +18,9 @@ from planaria.executors.messages import Answer, EndOfInput, HostCall, Ok, Raised
 from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
 from planaria.session.execution_state import ExecutionState
+from planaria.session.function_calls import Arguments, FunctionCalls, Keywords, calling_back
 from planaria.session.settings import SessionSettings
-from planaria.session.worker_threads import BoundedThreads, Job, callback_loop, start, submit
+from planaria.session.worker_threads import BoundedThreads, Job, callback_loop, start
 from planaria.snapshot.record import WORKSPACE, Declaration
 
 if TYPE_CHECKING:
@@ -33,19 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Blocked", "HostCalls", "calling_back", "end_tool_calls"]
 
-#: The sessions, as ids of their `HostCalls`, inside whose callbacks the present code runs; a session refuses
-#: to be entered again from there.
-calling_back: Final[contextvars.ContextVar[frozenset[int]]] = contextvars.ContextVar(
-    "planariacalling_back", default=frozenset()
-)
-
-Arguments = tuple[object, ...]
 #: Takes a call that blocks and whose answer comes later: the name and the arguments. None refuses it.
-Blocked = Callable[[str, Arguments, "Keywords"], Future[Answer] | None]
+Blocked = Callable[[str, Arguments, Keywords], Future[Answer] | None]
 _NETWORK: Final = "@network."
 #: Plain callbacks of a session that run at once; others that are awaited begin as these end.
 _MOST_THREADS: Final = 64
-Keywords = Mapping[str, object]
 
 
 class HostCalls:
@@ -77,11 +66,10 @@ class HostCalls:
         #: The answers of plain functions on the `loop` that have not returned, also those that no task awaits
         #: any more.
         self._returning: set[Future[Answer]] = set()
-        self.span = telemetry.NOTHING
-        """Of the execution under way."""
+        self.functions = FunctionCalls(id(self))
         self.alarm = Alarm()
         #: The threads on which plain callbacks run now.
-        self.threads: set[int] = set()
+        self.threads = self.functions.threads
         self._pool = BoundedThreads(_MOST_THREADS)
 
     def copy_for(self, executor: Executor) -> HostCalls:
@@ -112,10 +100,10 @@ class HostCalls:
             answer = self._block(execution, self._spawn(callback, arguments, keywords))
         else:
             if self.loop is None and callback.on_caller_thread:
-                answer = self._call_plain(callback, arguments, keywords)
+                answer = self.functions.call(callback, arguments, keywords)
             else:
                 # On a thread beside, so that it can be abandoned; the loop is only used when that is needed.
-                job = Job(partial(self._call_plain, callback, arguments, keywords))
+                job = Job(partial(self.functions.call, callback, arguments, keywords))
                 start(job, execution.alarm.ring)
                 answer = self._block(execution, job)
             if isinstance(answer, Ok) and inspect.isawaitable(answer.value):
@@ -206,11 +194,11 @@ class HostCalls:
             plain = None if callback.is_async else callback
             self._expect(call, self._spawn(callback, call.args, keywords), plain)
         elif not callback.on_caller_thread:
-            function = partial(self._call_plain, callback, call.args, keywords)
+            function = partial(self.functions.call, callback, call.args, keywords)
             self.answers[call.id] = self._pool.submit(function, self._arrival(call.id))
             self._plain[call.id] = callback
         else:
-            self._take(execution, call, callback, self._call_plain(callback, call.args, keywords))
+            self._take(execution, call, callback, self.functions.call(callback, call.args, keywords))
 
     def _take(self, execution: ExecutionState, call: HostCall, callback: Callback, answer: Answer) -> None:
         """Take what a plain function returned, which may be an awaitable."""
@@ -431,44 +419,9 @@ class HostCalls:
         """Whether calling it needs an event loop: it is a coroutine function, or its time is limited."""
         return callback.is_async or self._settings.bounds.callback_timeout is not None
 
-    def _call_plain(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Answer:
-        """Call a plain function on this thread; what it returns may be an awaitable."""
-        try:
-            return Ok(self._call_marked(self._traced(callback), arguments, keywords))
-        except Suspend as suspend:
-            return Suspended(suspend.reason)
-        except Exception as error:
-            return raised(error)
-
-    def _traced(self, callback: Callback) -> Callback:
-        if self.span is telemetry.NOTHING:
-            return callback
-        return replace(
-            callback, function=self.span.traced("callback", callback.function, callback=callback.name)
-        )
-
-    def _call_marked(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> object:
-        """Call a function, marked as inside this session."""
-        token = calling_back.set(calling_back.get() | {id(self)})
-        here = threading.get_ident()
-        self.threads.add(here)
-        try:
-            return callback.function(*arguments, **keywords)
-        finally:
-            self.threads.discard(here)
-            calling_back.reset(token)
-
     def _spawn(self, callback: Callback, arguments: Arguments, keywords: Keywords) -> Future[Answer]:
         """Call a function within its time, as a task: an asynchronous one there, a plain one on a thread."""
-        begin = _begin_async if callback.is_async else self._begin_on_thread
-        return self._task(callback, partial(begin, id(self), self._traced(callback), arguments, keywords))
-
-    def _begin_on_thread(
-        self, _mark: int, callback: Callback, arguments: Arguments, keywords: Keywords
-    ) -> Awaitable[object]:
-        from planaria.session.callback_tasks import result_of
-
-        return result_of(submit(lambda: self._call_marked(callback, arguments, keywords)))
+        return self._task(callback, self.functions.beginning(callback, arguments, keywords))
 
     def _spawn_awaitable(self, callback: Callback, value: Awaitable[object]) -> Future[Answer]:
         """Await what a plain function returned."""
@@ -487,16 +440,6 @@ class HostCalls:
     def awaiting_loop(self) -> EventLoop:
         """The loop on which asynchronous functions run."""
         return self.loop or callback_loop()
-
-
-def _begin_async(
-    mark: int, callback: Callback, arguments: Arguments, keywords: Keywords
-) -> Awaitable[object]:
-    # A context variable set in a task stays in that task.
-    calling_back.set(calling_back.get() | {mark})
-    value = callback.function(*arguments, **keywords)
-    assert inspect.isawaitable(value)
-    return value
 
 
 def _check_arguments(callback: Callback, arguments: Arguments, keywords: Keywords) -> None:
