@@ -305,7 +305,12 @@ class Snapshots(Protocol):
     """The part of an executor that captures and restores its kernel, which must be at rest."""
 
     def capture(
-        self, known: WasmState | None = None, *, complete: bool = False, shared: bool = False
+        self,
+        known: WasmState | None = None,
+        *,
+        complete: bool = False,
+        shared: bool = False,
+        repeats: bool = False,
     ) -> WasmState:
         """The present state. For the options see `WasmExecutor.capture`."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import math
 import time
 from collections.abc import Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any, Final
 from weakref import WeakMethod
 
 from planaria.errors import SessionError
+from planaria.executors.command_log import CommandLog
 from planaria.executors.executor import (
     Entered,
     Executor,
@@ -111,6 +113,8 @@ class WasmExecutor(Executor):
         #: read: a memory, and what is written over it.
         self._at_rest: tuple[MemoryFile, ChangedPages] | None = None
         self._machine: Machine | None = None
+        #: What leads to the present state from the one that was last captured.
+        self._log = CommandLog()
         #: What the system had of tables when it was last captured; None when it may have others.
         self._tables: dict[str, Any] | None = None
         #: The bytes of pages that earlier machines copied for states.
@@ -217,6 +221,7 @@ class WasmExecutor(Executor):
         if self._journal is not None:
             self._journal.jump()
         self._clock_at_rest = self._birth = self._tables = None
+        self._log.forget()
         self._at_rest = (self._image.memory, {}) if state is None else (state.memory, state.pages)
         self._deferred = None if state is None else state.deferred
 
@@ -250,14 +255,24 @@ class WasmExecutor(Executor):
         self._deferred = {**(self._deferred or {}), **settings}
 
     def capture(
-        self, known: WasmState | None = None, *, complete: bool = False, shared: bool = False
+        self,
+        known: WasmState | None = None,
+        *,
+        complete: bool = False,
+        shared: bool = False,
+        repeats: bool = False,
     ) -> WasmState:
         """The present state; the kernel must be at rest. Costs by what changed since the image.
 
         Pieces of memory that `known` has are shared with it. With `complete` nothing is left deferred, the
         kernel takes it first. `shared` says that others will continue from this state beside this executor.
+        With `repeats` it may be the state before with commands to be repeated, so that no memory is read.
         """
         machine = self._running()
+        if repeats and self._at_rest is None and self._journal is None:
+            base, commands, seconds = self._log.base, self._log.commands, self._log.seconds
+            if base is not None and commands:
+                return self._state_of(base.memory, base.size, base.pages, base.copied, commands, seconds)
         if complete and self._deferred is not None:
             entered = self.enter(Configure({}), Guard(deadline=time.monotonic() + _PATIENCE))
             if entered.reason == "interrupt":
@@ -273,6 +288,26 @@ class WasmExecutor(Executor):
             if self._journal is not None:
                 self._journal.captured()
         memory, pages = self._at_rest
+        state = self._state_of(
+            memory, machine.memory_bytes, pages, self._copied + machine.linear.copied, (), 0.0
+        )
+        if self._birth is None:
+            self._log.begin(state)
+        else:
+            self._log.forget()
+        return state
+
+    def _state_of(
+        self,
+        memory: MemoryFile,
+        size: int,
+        pages: ChangedPages,
+        copied: int,
+        commands: tuple[bytes, ...],
+        seconds: float,
+    ) -> WasmState:
+        """The present state, whose memory is given."""
+        machine = self._running()
         deferred = None
         if self._birth or self._deferred:
             deferred = {**(self._birth or {}), **(self._deferred or {})}
@@ -285,12 +320,14 @@ class WasmExecutor(Executor):
         return WasmState(
             self._image,
             memory,
-            machine.memory_bytes,
+            size,
             pages,
             system,
             self.files.snapshot(),
             deferred,
-            self._copied + machine.linear.copied,
+            copied,
+            commands,
+            seconds,
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
@@ -305,6 +342,7 @@ class WasmExecutor(Executor):
         try:
             if not self._go_back(state):
                 self._new_machine(state)
+            is_interrupted = self._repeat_commands(state)
         except BaseException:
             self._image = image
             if before is not None:
@@ -312,6 +350,31 @@ class WasmExecutor(Executor):
                 if machine is not None and system is not None:
                     machine.wasi.restore(system)
             raise
+        if is_interrupted:
+            _thread.interrupt_main()
+
+    def _repeat_commands(self, state: WasmState) -> bool:
+        """The memory is that of a state: enter it with its commands; whether Ctrl-C was pressed meanwhile.
+
+        Raises SessionError.
+        """
+        self._log.begin(state)
+        if not state.commands:
+            return False
+        machine, addresses = self._running(), self._image.addresses
+        assert addresses.mailbox is not None
+        self._at_rest = None
+        is_interrupted = False
+        try:
+            for command in state.commands:
+                put_command(machine.memory, addresses.mailbox, command)
+                is_interrupted |= machine.repeat(addresses.entry)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, Stopped):
+                raise SessionError(f"an earlier state cannot be reached again: {error}") from error
+            raise
+        return is_interrupted
 
     def move_up(self) -> None:
         """Switch to the full tier, waiting for its compilation if necessary. The kernel must be at rest."""
@@ -433,6 +496,7 @@ class WasmExecutor(Executor):
         mailbox = addresses.mailbox
         if mailbox is not None:
             put_command(machine.memory, mailbox, endpoint.command)
+        log, began, size = self._log, time.thread_time(), machine.memory_bytes
         try:
             reason = machine.enter(addresses.entry, guard)
         except ProcessExit as ended:
@@ -444,6 +508,10 @@ class WasmExecutor(Executor):
             raise
         finally:
             self.fuel_used, self.waited = machine.fuel_used, machine.processor.seconds_lost
+        if machine.was_told or machine.memory_bytes != size or mailbox is None:
+            log.forget()
+        else:
+            log.add(endpoint.command, time.thread_time() - began)
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:

@@ -35,6 +35,11 @@ class WasmState:
     copied: int = 0
     """The bytes of pages that the executor copied up to here: two of its states differ by no more than what
     was copied between them."""
+    commands: tuple[bytes, ...] = ()
+    """With these, one after the other, the kernel has to be entered to come from `pages` to this state (see
+    `command_log`); `system` and `files` have it already."""
+    seconds: float = 0.0
+    """How long that takes."""
 
     def free_pages(self, changed: int | None = None) -> frozenset[int]:
         """The numbers of pages that are free in the guest, where so much has changed that it is worth a look.

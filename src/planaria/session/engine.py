@@ -348,13 +348,19 @@ class SessionEngine:
             raise self.executor.missing(capability)
         return snapshots
 
-    def state(self, *, complete: bool = False, shared: bool = False) -> SessionState:
+    def state(self, *, complete: bool = False, shared: bool = False, repeats: bool = False) -> SessionState:
         """The present state; the kernel must be at rest. For the options see `WasmExecutor.capture`."""
         run = None if self.execution is None else self.execution.waiting_run()
         points = self.history.points
         known = points[-1].state.kernel if points else None
-        kernel = self.snapshots_for("snapshot").capture(known, complete=complete, shared=shared)
+        kernel = self.snapshots_for("snapshot").capture(
+            known, complete=complete, shared=shared, repeats=repeats
+        )
         return SessionState(kernel, self.count, tuple(self.pending.values()), run)
+
+    def passing_state(self) -> SessionState:
+        """The present state for a checkpoint that few go back to: it may be reached by repeating commands."""
+        return self.state(repeats=True)
 
     def adopt(self, state: SessionState) -> None:
         """The kernel has become `state`: so does the rest of the session."""

@@ -105,9 +105,10 @@ def begin(
         if "rewind" in engine.executor.capabilities:
             # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).
             may_move_up = tier == "core" and (stdin is not None or "(" in source)
-            # What is to be repeated takes every one: that clears old frames of its stack.
+            # What is to be repeated reads the memory for every one: that clears old frames of its stack.
             is_repeated = engine.settings.deterministic is not None or engine.recorder is not None
-            history.checkpoint(engine.state, needed=may_move_up or is_repeated)
+            capture = engine.state if is_repeated else engine.passing_state
+            history.checkpoint(capture, needed=may_move_up or is_repeated)
     engine.count += 1
     if telemetry.is_on:
         engine.host_calls.functions.span = telemetry.begin(
