@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from planaria import MemoryStore
 from planaria.errors import SnapshotConflict
+from planaria.pool import folding as folding_module
 from planaria.pool import worker as worker_module
 from planaria.pool.errors import NameInUse, OutcomeUnknown
 from planaria.pool.outcomes import decoded_result
@@ -65,6 +66,8 @@ class GatedStore:
         self._store = store
         self.gate = Gate(None)
         self.leases = GatedLeases(store.leases, self)
+        self.folding: Any = None
+        """The same store for the thread that folds, with a gate of its own."""
 
     def __getattr__(self, name: str) -> Any:
         return self.gated(getattr(self._store, name))
@@ -116,6 +119,40 @@ class Attempt(threading.Thread):
         return self._ended.is_set()
 
 
+class Fold(threading.Thread):
+    """A worker's thread that folds a delta, which may stop on its way."""
+
+    def __init__(self, worker: Worker, store: GatedStore, points: int | None) -> None:
+        super().__init__(daemon=True)
+        self.worker = worker
+        self.gate = store.gate = Gate(points)
+        self._error: BaseException | None = None
+        self._ended = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self.worker._folding.fold_one()
+        except Crash:
+            pass
+        except BaseException as error:
+            self._error = error
+        self._ended.set()
+        self.gate.stopped.set()
+
+    def has_ended(self) -> bool:
+        """Wait until it has ended or stopped; whether it has ended."""
+        self.gate.stopped.wait()
+        if self._error is not None:
+            raise self._error
+        return self._ended.is_set()
+
+    def end(self, *, crash: bool) -> None:
+        self.gate.go_on(crash=crash)
+        self.join()
+        assert self.has_ended()
+
+
 class Protocol(RuleBasedStateMachine):
     """Each step appends its number to the session's list `log`, so that the list is the session's history."""
 
@@ -129,9 +166,13 @@ class Protocol(RuleBasedStateMachine):
         #: Steps whose outcome cannot be known any more.
         self.unknown: set[int] = set()
         self.stopped: list[Attempt] = []
+        self.folds: list[Fold] = []
         self.answered: dict[str, list[tuple[int, list[int]]]] = {"a": [], "b": []}
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(worker_module, "_WAIT", 0.0)
+        # Each delta has to be folded, when the model says so rather than at once.
+        self.patch.setattr(folding_module, "is_worth_a_delta", lambda *_, times=1: times > 1)
+        self.patch.setattr(folding_module.Folding, "_start", lambda _: None)
 
     @initialize()
     def begin(self) -> None:
@@ -139,7 +180,9 @@ class Protocol(RuleBasedStateMachine):
 
     def new_worker(self) -> tuple[Worker, GatedStore]:
         gated: Any = GatedStore(self.store)
-        return Worker(WorkerSettings(gated)), gated
+        worker = Worker(WorkerSettings(gated))
+        worker._folding._store = gated.folding = GatedStore(self.store)
+        return worker, gated
 
     # -- what happens ----------------------------------------------------------------------------------------
 
@@ -211,6 +254,29 @@ class Protocol(RuleBasedStateMachine):
         assert isinstance(self.store.leases, MemoryLeases)
         self.store.leases._held.pop(name, None)
 
+    @rule(which=st.integers(0, 1), points=st.none() | st.integers(0, 1))
+    def fold(self, which: int, points: int | None) -> None:
+        """A worker folds a delta that it has saved, and may stand still before or after it replaces that."""
+        worker, gated = self.workers[which]
+        if worker._folding._waiting:
+            fold = Fold(worker, gated.folding, points)
+            if not fold.has_ended():
+                self.folds.append(fold)
+
+    @precondition(lambda self: self.folds)
+    @rule(data=st.data(), crash=st.booleans())
+    def fold_goes_on(self, data: st.DataObject, crash: bool) -> None:
+        """A worker that stood still while it folded goes on, after steps of its own and of others."""
+        fold = self.folds[data.draw(st.integers(0, len(self.folds) - 1))]
+        if not fold.worker._turn.locked():  # by a step that stands still
+            self.folds.remove(fold)
+            fold.end(crash=crash)
+
+    @rule()
+    def collect(self) -> None:
+        """What no version needs is removed."""
+        self.store.collect_garbage()
+
     @rule(which=st.integers(0, 1))
     def drain(self, which: int) -> None:
         """A worker closes its live sessions."""
@@ -253,6 +319,7 @@ class Protocol(RuleBasedStateMachine):
         for name, answers in self.answered.items():
             if not answers:
                 continue
+            assert len(self.store.load(name).chain()) <= 2
             log = self.log(name)
             assert len(set(log)) == len(log)
             for _, seen in answers:
@@ -264,6 +331,8 @@ class Protocol(RuleBasedStateMachine):
             for attempt in self.stopped:
                 self.end(attempt, crash=True)
             self.stopped.clear()
+            for fold in self.folds:
+                fold.end(crash=False)
             while self.unanswered:
                 step = self.unanswered.pop()
                 self.expire(step.name)

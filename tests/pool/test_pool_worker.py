@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from typing import Any, Unpack
 
 import pytest
@@ -139,6 +140,73 @@ def test_a_chain_of_deltas_stays_short() -> None:
     for name in ("fork", "deep"):
         step(new_worker(store), "y = 1", name)
         assert len(store.load(name).chain()) <= 2, name
+
+
+def test_deltas_are_folded_in_the_background() -> None:
+    """A delta that has grown is replaced by a complete snapshot under the same version, while steps go on."""
+    store = MemoryStore()
+    worker = new_worker(store)
+    step(worker, "import random; parts = [random.randbytes(300_000)]")
+    grown = step(worker, "parts.append(random.randbytes(300_000))")
+    worker.close()  # which waits for what is folded
+    newest = store.newest("one")
+    assert newest == grown.version
+    assert newest.kept_digest != newest.digest
+    assert len(store.load("one").chain()) == 1
+    assert value(step(new_worker(store), "len(parts)")) == 2
+
+
+def test_steps_go_on_from_what_was_folded() -> None:
+    """The next delta of a live session is of the complete snapshot that was made in the background."""
+    store = MemoryStore()
+    worker = new_worker(store)
+    step(worker, "import random; parts = [random.randbytes(300_000)]")
+    for _ in range(3):
+        step(worker, "parts.append(random.randbytes(300_000))")
+        worker._folding.close()
+        whole = store.load("one")
+        assert step(worker, "n = 1").was_live
+        delta = store.load("one")
+        assert delta.parent == whole
+        assert len(delta) < 64 << 10
+    assert value(step(new_worker(store), "len(parts)")) == 4
+
+
+def test_a_step_meanwhile_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is folded while a step executes changes nothing of its state; the step after it rests on that."""
+    store = MemoryStore()
+    worker = new_worker(store)
+    folds, goes_on = threading.Event(), threading.Event()
+    replace = store.replace
+
+    def held(*args: Any) -> bool:
+        folds.set()
+        goes_on.wait()
+        return replace(*args)
+
+    monkeypatch.setattr(store, "replace", held)
+    step(worker, "import random; parts = [random.randbytes(300_000)]")
+    step(worker, "parts.append(random.randbytes(300_000))")
+    folds.wait()
+    won = step(worker, "parts.append(random.randbytes(1))")
+    goes_on.set()
+    worker._folding.close()
+    newest = store.newest("one")
+    assert newest is not None
+    assert newest.number == won.version.number
+    assert value(step(new_worker(store), "len(parts)")) == 3
+
+
+def test_a_delta_has_a_largest_size() -> None:
+    """A state of which far more has changed than the complete snapshot has is saved whole by its step."""
+    store = MemoryStore()
+    worker = new_worker(store)
+    step(worker, "import random")
+    reply = step(worker, "data = random.randbytes(3_000_000)")
+    newest = store.newest("one")
+    assert newest == reply.version
+    assert newest.folded is None
+    assert len(store.load("one").chain()) == 1
 
 
 def test_errors_arrive_as_what_they_are() -> None:

@@ -12,7 +12,7 @@ from made_snapshots import make_snapshot
 
 import planaria
 from planaria.snapshot.snapshot import Snapshot
-from planaria.stores.store import Store
+from planaria.stores.store import Store, Version
 
 pytestmark = pytest.mark.slow
 
@@ -47,6 +47,41 @@ def test_versions(store: Store) -> None:
     ]
     assert store.load("x") == second
     assert store.load("x", 1) == store.load("x", first.digest) == first
+
+
+def test_replace(store: Store) -> None:
+    """A complete snapshot takes the place of a delta: its version stays, and rests on nothing else any more."""
+    root = make_snapshot(1)
+    delta = make_snapshot(2, parent=root)
+    version = store.save("x", delta, keep=1, note=b"beside")
+    whole = make_snapshot(3)
+    assert store.replace("x", version, whole)
+    kept = store.newest("x")
+    assert kept is not None
+    assert (kept.digest, kept.kept_digest) == (delta.digest, whole.digest)
+    assert kept == version
+    assert kept.note == b"beside"
+    store.collect_garbage()
+    assert store.load("x") == store.load("x", delta.digest) == store.load("x", whole.digest) == whole
+    assert store.load("x").parent is None
+    following = store.save("x", make_snapshot(4), expected=version, keep=1)
+    assert following.number == version.number + 1
+
+
+def test_replace_what_is_not_the_newest(store: Store) -> None:
+    """A version that has a successor, or was deleted and saved anew, is not replaced: nothing changes."""
+    root, delta, whole = make_snapshot(1), make_snapshot(2, parent=make_snapshot(1)), make_snapshot(3)
+    assert not store.replace("x", Version(1, delta.digest, 1, 0.0), whole)
+    assert store.list() == []
+    version = store.save("x", delta)
+    following = store.save("x", root)
+    assert not store.replace("x", version, whole)
+    assert store.history("x") == [version, following]
+    store.delete("x")
+    again = store.save("x", delta)
+    assert not store.replace("x", version, whole)
+    assert store.newest("x") == again
+    assert store.load("x") == delta
 
 
 def test_newest_of_all(store: Store) -> None:

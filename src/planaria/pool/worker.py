@@ -26,6 +26,7 @@ from planaria.errors import (
     StorageError,
 )
 from planaria.pool.errors import NameInUse, PoolError, SaveUncertain, WorkerLost
+from planaria.pool.folding import Folding, is_beyond_folding
 from planaria.pool.idempotency import CountedCalls
 from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import encoded_result
@@ -39,7 +40,7 @@ from planaria.session.settings import SessionSettings
 from planaria.snapshot.snapshot import Snapshot
 from planaria.stores.leases import Lease
 from planaria.stores.opening import open_store
-from planaria.stores.store import Store, Version, is_worth_a_delta
+from planaria.stores.store import Store, Version
 
 __all__ = ["Worker", "WorkerSettings"]
 
@@ -111,6 +112,7 @@ class Worker:
         self._heartbeat: Heartbeat | None = None
         self._owns_store = isinstance(settings.store, str)
         self._store = open_store(settings.store) if isinstance(settings.store, str) else settings.store
+        self._folding = Folding(self._store, self._adopt)
         self._calls = CountedCalls(CallbackRegistry.of(_imported("callbacks", settings.callbacks)))
         #: The one that was used last is at the end.
         self._live: dict[str, _Live] = {}
@@ -214,6 +216,7 @@ class Worker:
         if self._heartbeat is not None:
             self._heartbeat.close()
         self.drain()
+        self._folding.close()
         if self._owns_store:
             self._store.close()
 
@@ -245,7 +248,7 @@ class Worker:
     def _save(self, step: Step, live: _Live, result: bytes) -> Version:
         base = live.base
         snapshot = live.session.snapshot_state(parent=base)
-        if base is not None and not is_worth_a_delta(snapshot, base):
+        if base is not None and is_beyond_folding(snapshot, base):
             base, snapshot = None, live.session.snapshot_state()
         note = SavedSteps.of(live.version).encoded_with(step, result, time.time())
         try:
@@ -254,7 +257,15 @@ class Worker:
             raise SaveUncertain(f"a step of {step.name!r} may have been saved or not: {error}") from error
         live.base = base or snapshot
         live.memory = snapshot.live_bytes
+        self._folding.add(step.name, live.version, snapshot)
         return live.version
+
+    def _adopt(self, name: str, base: Snapshot, whole: Snapshot) -> None:
+        """On the thread that folds: the next state is a delta of a new complete snapshot."""
+        with self._turn:
+            live = self._live.get(name)
+            if live is not None and live.base is base:
+                live.base = whole
 
     def _make_room(self) -> None:
         """Close the sessions that were not used for longest, but never the last one that was."""

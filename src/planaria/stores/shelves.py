@@ -100,6 +100,10 @@ class Shelves:
         self._documents.put(f"{_folder(name)}/{number}", data)
         return number
 
+    def replace(self, name: str, number: int, data: bytes) -> None:
+        """Put other contents in the place of a version."""
+        self._documents.put(f"{_folder(name)}/{number}", data)
+
     def import_version(self, name: str, number: int, data: bytes) -> None:
         """Add a version of an earlier format under its number, unless it was added already."""
         path = f"{_folder(name)}/{number}"

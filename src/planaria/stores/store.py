@@ -54,12 +54,20 @@ class Version:
     number: int
     """Counts up; the newest has the greatest."""
     digest: str
+    """Of the snapshot that was saved."""
     size: int
-    """Of the snapshot, in bytes."""
+    """Of the same, in bytes."""
     saved_at: float
     """When, in seconds since 1970 by the clock of the host that saved it."""
     note: bytes = field(default=b"", repr=False)
     """The bytes that were saved beside it."""
+    folded: str | None = field(default=None, compare=False)
+    """The digest of the complete snapshot of the same state that has taken its place, if one has."""
+
+    @property
+    def kept_digest(self) -> str:
+        """The digest of the snapshot that is loaded."""
+        return self.folded or self.digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +153,26 @@ class Store:
 
         return Version(self._write(action), snapshot.digest, len(snapshot), saved_at, note)
 
+    def replace(self, name: str, version: Version, snapshot: Snapshot) -> bool:
+        """Keep a complete snapshot in place of the delta that was saved as `version`, of the same state.
+
+        So what is loaded rests on nothing else. The version stays: whoever expects it finds it, and saves on
+        top of it. False, and nothing is changed, when it is not the newest one of `name` any more.
+        """
+        check_name(name)
+        self.keep_images(snapshot)
+        entry = encode((version.digest, version.size, version.saved_at, version.note, snapshot.digest))
+
+        def action(shelves: Shelves) -> bool:
+            numbers = shelves.numbers(name)
+            if not numbers or _version(shelves, name, numbers[-1]) != version:
+                return False
+            _put(shelves, snapshot)
+            shelves.replace(name, version.number, entry)
+            return True
+
+        return self._write(action)
+
     def newest(self, name: str) -> Version | None:
         """The newest version of a name; None for a name that is not there."""
         check_name(name)
@@ -186,10 +214,10 @@ class Store:
             if not versions:
                 raise SnapshotNotFound(f"there is no snapshot {name!r} in this store")
             if version is None:
-                return _load(shelves, versions[-1].digest)
+                return _load(shelves, versions[-1].kept_digest)
             for one in reversed(versions):
-                if version in (one.number, one.digest):
-                    return _load(shelves, one.digest)
+                if version in (one.number, one.digest, one.folded):
+                    return _load(shelves, one.kept_digest)
             known = ", ".join(str(one.number) for one in versions)
             raise SnapshotNotFound(f"{name!r} has no version {version!r}; there are: {known}")
 
@@ -263,11 +291,11 @@ class Store:
         self._backend.close()
 
 
-def is_worth_a_delta(snapshot: Snapshot, base: Snapshot) -> bool:
+def is_worth_a_delta(snapshot: Snapshot, base: Snapshot, *, times: int = 1) -> bool:
     """Whether what differs from a whole snapshot is small enough to be kept instead of another whole one:
-    at most 64 KiB and half of it.
+    at most 64 KiB and half of it, or so many times that.
     """
-    return len(snapshot) <= _LARGEST_DELTA + len(base) // 2
+    return len(snapshot) <= times * (_LARGEST_DELTA + len(base) // 2)
 
 
 def _saved_layers(snapshot: Snapshot) -> Sequence[Recipe]:
@@ -394,6 +422,8 @@ def _read_version(name: str, number: int, data: bytes) -> Version:
             return Version(number, digest, size, saved_at)
         case (str(digest), int(size), float(saved_at), bytes(note)):
             return Version(number, digest, size, saved_at, note)
+        case (str(digest), int(size), float(saved_at), bytes(note), str(folded)):
+            return Version(number, digest, size, saved_at, note, folded)
     raise SnapshotCorrupt(f"version {number} of {name!r} in this store is damaged")
 
 
@@ -409,7 +439,7 @@ def _sweep(shelves: Shelves) -> Garbage:
     """Mark from the names, then remove what was not marked."""
     records: set[str] = set()
     blobs: set[str] = set()
-    pending = [version.digest for name in shelves.names() for version in _versions(shelves, name)]
+    pending = [version.kept_digest for name in shelves.names() for version in _versions(shelves, name)]
     while pending:
         digest = pending.pop()
         if digest in records:
@@ -441,7 +471,7 @@ def unneeded(documents: Documents, paths: Collection[str]) -> list[str]:
     here = set(paths)
     needed: set[str] = set()
     pending = [
-        _read_version(path, 0, documents.fetch(path) or b"").digest for path in paths if is_version(path)
+        _read_version(path, 0, documents.fetch(path) or b"").kept_digest for path in paths if is_version(path)
     ]
     while pending:
         digest = pending.pop()

@@ -171,7 +171,7 @@ def _by_name(storage: Storage, snapshots: bool) -> dict[tuple[Kind, str], Item]:
 def _digest(storage: Storage, item: Item) -> object:
     """The same for the same item."""
     if item.kind == "snapshot":
-        return [version.digest for version in storage.get_snapshot_store().history(item.name)]
+        return [version.kept_digest for version in storage.get_snapshot_store().history(item.name)]
     digests: dict[str, str] = {}
     for path, pieces in _open(storage, item):
         digest = hashlib.sha256()
@@ -239,8 +239,8 @@ def _copy(source: Storage, target: Storage, item: Item, earlier: Item | None) ->
 def _copy_snapshots(source: Storage, target: Storage, name: str) -> None:
     """Make the versions of a name the same there; numbers may differ."""
     ours, theirs = source.get_snapshot_store(), target.get_snapshot_store()
-    wanted = [version.digest for version in ours.history(name)]
-    known = [version.digest for version in theirs.history(name)] if name in theirs.list() else []
+    wanted = [version.kept_digest for version in ours.history(name)]
+    known = [version.kept_digest for version in theirs.history(name)] if name in theirs.list() else []
     if known != wanted[: len(known)]:
         theirs.delete(name)
         known = []
