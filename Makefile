@@ -191,11 +191,13 @@ missing=""; for tool in $(1); do \
 	else echo "NOT INSTALLED, so what needs them is not tested (Debian packages):$$missing"; fi
 endef
 
-# The peer needs Python 3.12 or newer and gets an environment of its own; without one there are no ratios.
+# Peers of the benchmarks. pyeryx needs Python 3.12 or newer, so they have an environment of their own; without one there are no ratios.
+PEER_PACKAGES := 'pyeryx[serve]==0.11.*' 'bashkit==0.20.*' 'ipykernel==7.4.*' 'jupyter_client==8.10.*'
+
 $(PEERS)/installed:
 	@for python in python3.12 python3.13 python3.14 python3; do \
 		if $$python -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null; then \
-			$$python -m venv $(PEERS) && $(PEERS)/bin/$(PIP_INSTALL) 'pyeryx==0.11.*' && touch $@; exit; \
+			$$python -m venv $(PEERS) && $(PEERS)/bin/$(PIP_INSTALL) $(PEER_PACKAGES) && touch $@; exit; \
 		fi; \
 	done; echo "Python 3.12 or newer is NOT FOUND: measuring without the peer"
 
