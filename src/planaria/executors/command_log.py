@@ -2,7 +2,7 @@
 
 WebAssembly is deterministic: an entry that neither the system, nor the host, nor a signal told anything is a
 function of the memory and of its command. So a state after quick entries of that kind needs no copy of its
-pages. It is the one before with their commands, which are given again when somebody goes back to it.
+pages. It is the one before with their commands, which are given again when the session goes back to it.
 """
 
 from __future__ import annotations

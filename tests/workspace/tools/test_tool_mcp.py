@@ -111,7 +111,7 @@ def is_alive(process: int) -> bool:
     """Whether a process runs; one that ended but was not waited for does not."""
     try:
         status = Path(f"/proc/{process}/stat").read_text()
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter when it ends between opening and reading
         return False
     return status.rpartition(")")[2].split()[0] != "Z"
 
