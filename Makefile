@@ -108,7 +108,7 @@ integrations-frameworks: $(INTEGRATIONS)/installed
 # Without a plugin that comes with one of the frameworks, and warns of settings it does not find.
 integrations-programs: $(INTEGRATIONS)/installed $(INTEGRATIONS)/mcp-suites/installed
 	$(INTEGRATIONS)/bin/planaria setup --full
-	$(INTEGRATIONS)/bin/python -m pytest -p no:asyncio $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py tests/pool/test_pool_frameworks.py \
+	$(INTEGRATIONS)/bin/python -m pytest -p no:asyncio $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py tests/pool/test_pool_frameworks.py tests/stores/test_stores_clouds.py \
 		$(addprefix tests/server/,$(SERVERS)) tests/integrations/test_mcp_suites.py
 
 # Node runs the suites from npm, which bring the version of it that they need; a browser runs JupyterLab.
@@ -120,7 +120,7 @@ integrations-tools:
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt | integrations-tools
 	$(PYTHON) -m venv $(INTEGRATIONS)
 	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e '.[server]' -r $(FRAMEWORKS)/requirements.txt
-	npm install --no-save --no-audit --no-fund --loglevel=error --prefix $(INTEGRATIONS) @e2b/code-interpreter@2.8.0 axe-core@4.14.1
+	npm install --no-save --no-audit --no-fund --loglevel=error --prefix $(INTEGRATIONS) @e2b/code-interpreter@2.8.0 axe-core@4.14.1 azurite@3.35.0
 	touch $@
 
 $(INTEGRATIONS)/mcp-suites/installed: $(MCP_SUITES)/package.json $(INTEGRATIONS)/installed

@@ -1,4 +1,7 @@
-"""A part of a bucket: objects at paths, with conditional puts (RFC 9110, If-Match and If-None-Match)."""
+"""A part of a bucket: objects at paths, with conditional puts.
+
+Those are by ETags (RFC 9110, If-Match and If-None-Match), in Google Cloud Storage by generations of objects.
+"""
 
 from __future__ import annotations
 
@@ -7,21 +10,41 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from planaria.errors import StorageError
 from planaria.storage.documents import Entry
 
-__all__ = ["Bucket", "Changed", "Found", "open_bucket"]
+__all__ = ["Bucket", "Changed", "Found", "Tag", "open_bucket"]
 
 T = TypeVar("T")
 
 #: Requests at once.
 _CONNECTIONS: Final = 16
+#: The options that name a server, in place of the service's own.
+_ADDRESSES: Final = ("endpoint", "base_url")
 _SCHEMES: Final = ("s3", "gs", "az", "memory")
 
-#: Contents and ETag of an object.
-Found = tuple[bytes, str]
+
+class Tag(NamedTuple):
+    """What an object is recognised by: it has another one after each put."""
+
+    e_tag: str
+    generation: str | None
+    """Where the service has them."""
+
+    @classmethod
+    def of(cls, meta: Any) -> Tag:
+        return cls(meta["e_tag"] or "", meta.get("version"))
+
+    def condition(self) -> dict[str, str]:
+        """As obstore has it."""
+        generation = {} if self.generation is None else {"version": self.generation}
+        return {"e_tag": self.e_tag, **generation}
+
+
+#: Contents of an object, and what it is recognised by.
+Found = tuple[bytes, Tag]
 
 
 class Changed(Exception):
@@ -44,7 +67,7 @@ def open_bucket(url: str, timeout: float, options: Mapping[str, str]) -> Bucket:
         raise ImportError("ObjectStore needs the package obstore: pip install 'planaria[objects]'") from error
     client = {
         "timeout": timedelta(seconds=timeout),
-        "allow_http": options.get("endpoint", "").startswith("http:"),
+        "allow_http": any(options.get(one, "").startswith("http:") for one in _ADDRESSES),
     }
     retries = {"retry_timeout": timedelta(seconds=timeout)}
     try:
@@ -69,7 +92,7 @@ class Bucket:
         with self._failures():
             try:
                 found = obstore.get(self._store, path)
-                return bytes(found.bytes()), found.meta["e_tag"] or ""
+                return bytes(found.bytes()), Tag.of(found.meta)
             except FileNotFoundError:
                 return None
 
@@ -109,18 +132,18 @@ class Bucket:
         with self._failures():
             obstore.put(self._store, path, data)
 
-    def put_if(self, path: str, data: bytes, expected: str | None) -> str:
-        """Write an object whose ETag is the expected one, or where None is expected, that is not there.
+    def put_if(self, path: str, data: bytes, expected: Tag | None) -> Tag:
+        """Write an object that has the expected tag, or where None is expected, that is not there.
 
-        Returns its new ETag. Raises Changed for another one.
+        Returns its new tag. Raises Changed for another one.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, PreconditionError
 
-        mode: Any = "create" if expected is None else {"e_tag": expected}
+        mode: Any = "create" if expected is None else expected.condition()
         with self._failures():
             try:
-                return obstore.put(self._store, path, data, mode=mode)["e_tag"] or ""
+                return Tag.of(obstore.put(self._store, path, data, mode=mode))
             except (AlreadyExistsError, PreconditionError, FileNotFoundError):
                 raise Changed(path) from None
 

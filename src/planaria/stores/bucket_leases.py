@@ -13,7 +13,7 @@ from functools import partial
 
 from planaria.errors import ProtocolError, StorageError
 from planaria.storage.paths import escaped
-from planaria.stores.bucket import Bucket, Changed
+from planaria.stores.bucket import Bucket, Changed, Tag
 from planaria.stores.leases import DURATION, ExpiringLeases
 from planaria_kernel.protocol import decode, encode
 
@@ -26,10 +26,10 @@ class BucketLeases(ExpiringLeases):
     def __init__(self, bucket: Bucket, duration: float = DURATION) -> None:
         super().__init__(duration)
         self._bucket = bucket
-        #: Since when an object that another holds has an ETag.
-        self._seen: dict[str, tuple[str, float]] = {}
-        #: The ETags of objects that are held here.
-        self._own: dict[str, str] = {}
+        #: Since when an object that another holds has a tag.
+        self._seen: dict[str, tuple[Tag, float]] = {}
+        #: The tags of objects that are held here.
+        self._own: dict[str, Tag] = {}
 
     def _take(self, name: str, holder: str) -> Callable[[], None] | None:
         place = _place(name)
@@ -37,7 +37,7 @@ class BucketLeases(ExpiringLeases):
         if found is not None:
             has = _read(place, found[0])
             if has not in ("", holder):
-                tag, since = self._seen.get(name, ("", 0.0))
+                tag, since = self._seen.get(name, (None, 0.0))
                 if tag != found[1]:
                     self._seen[name] = found[1], time.monotonic()
                     return None
@@ -48,8 +48,8 @@ class BucketLeases(ExpiringLeases):
             return None
         return partial(self._give_up, name)
 
-    def _replace(self, name: str, holder: str, expected: str | None) -> bool:
-        """Whether the object is the holder's now; the ETag changes each time."""
+    def _replace(self, name: str, holder: str, expected: Tag | None) -> bool:
+        """Whether the object is the holder's now; the tag changes each time."""
         place, data = _place(name), encode((holder, uuid.uuid4().hex))
         try:
             self._own[name] = self._bucket.put_if(place, data, expected)

@@ -21,7 +21,7 @@ from typing import Any, Final, TypeVar
 from planaria.errors import ProtocolError, SnapshotCorrupt, StorageError
 from planaria.storage.documents import Backend, Documents, Entry, Revision, Upload, visible_folders
 from planaria.storage.paths import folder_of
-from planaria.stores.bucket import Bucket, Changed, Found, open_bucket
+from planaria.stores.bucket import Bucket, Changed, Found, Tag, open_bucket
 from planaria.stores.bucket_leases import BucketLeases
 from planaria.stores.collection import PLACE, Collection
 from planaria.stores.store import Store
@@ -137,8 +137,8 @@ class _ObjectBackend(Backend):
 
     # -- garbage -------------------------------------------------------------------------------------------
 
-    def _collection(self) -> tuple[Collection, str | None]:
-        """The state of the collection, and the ETag of its object."""
+    def _collection(self) -> tuple[Collection, Tag | None]:
+        """The state of the collection, and the tag of its object."""
         found = self._bucket.get(PLACE)
         return (Collection(), None) if found is None else (Collection.decode(found[0]), found[1])
 
@@ -224,8 +224,8 @@ class _Objects(Documents):
         self._only = only
         #: The paths by contents that were found to be there or were put.
         self.used: set[str] = set()
-        #: The documents of the folders that were read, and the ETags of their objects.
-        self._folders: dict[str, tuple[dict[str, bytes], str | None]] = {}
+        #: The documents of the folders that were read, and the tags of their objects.
+        self._folders: dict[str, tuple[dict[str, bytes], Tag | None]] = {}
 
     # -- reading -------------------------------------------------------------------------------------------
 
@@ -326,7 +326,7 @@ class _Objects(Documents):
             raise
 
 
-def _read_folder(folder: str, found: Found | None) -> tuple[dict[str, bytes], str | None]:
+def _read_folder(folder: str, found: Found | None) -> tuple[dict[str, bytes], Tag | None]:
     if found is None:
         return {}, None
     try:
