@@ -122,7 +122,7 @@ def test_capabilities(remote: ServerSession) -> None:
     """It has what it says; what only a session of this process has is refused by name."""
     assert remote.supports("fork")
     assert remote.supports("shell")
-    for use in (remote.recording, lambda: remote.save_as_image("x"), lambda: remote.tools):
+    for use in (remote.pickle_variables, lambda: remote.save_as_image("x"), lambda: remote.tools):
         with pytest.raises(CapabilityError):
             use()
     before = remote.state_digest()
@@ -315,3 +315,31 @@ def test_names_of_sessions(server: Served) -> None:
     """A name that a session cannot have is refused with the rule for names."""
     with pytest.raises(ServerError, match="1 to 64 ASCII letters, digits, '_' and '-'"):
         planaria.connect(server.url, session="für alle")
+
+
+def test_recordings(server: Served) -> None:
+    """With `record=True`, what came from this process is recorded at the server, and is replayed here."""
+    with planaria.connect(server.url, callbacks=[price], record=True) as session:
+        session.execute("total = await price('pear')")
+        session.execute("other = 1")
+        recording, there = session.recording(), session.state_digest()
+        found = session.explain("total")
+        assert found is not None
+        assert (found.count, found.code) == (1, "total = await price('pear')")
+    with planaria.replay(recording) as playback:
+        playback.go_to(2)
+        assert [one.code for one in playback.executions] == ["total = await price('pear')", "other = 1"]
+        assert playback.state_digest() == there
+    with planaria.connect(server.url) as session, pytest.raises(SessionError, match="record=True"):
+        session.recording()
+
+
+def test_snapshots_by_name(server: Served) -> None:
+    """A state that is kept at the server by name is what new sessions begin from."""
+    with planaria.connect(server.url) as session:
+        session.execute("x = 41")
+        session.save_snapshot("prepared")
+    with planaria.connect(server.url, snapshot="prepared") as session:
+        assert session.execute("x + 1").value == 42
+    with pytest.raises(planaria.PlanariaError, match="nothing-there"):
+        planaria.connect(server.url, snapshot="nothing-there")

@@ -192,6 +192,9 @@ def test_undo_rewind_fork_compare(page: NotebookPage) -> None:
     expect(page.cell(2)).to_contain_text("not part of the present state")
     expect(page.run("x")).to_have_text("2")
     page.state(1).click()
+    expect(page.page.locator(".detail")).to_have_text(
+        "After execution 1x = 1Rewind to hereFork from hereCompare"
+    )
     page.page.get_by_role("button", name="Compare", exact=True).click()
     dialog = page.page.get_by_role("dialog")
     expect(dialog.locator(".changes .changed")).to_contain_text("x int 1 → int 2")
@@ -287,7 +290,7 @@ def test_two_browsers(page: NotebookPage, chromium: Browser, page_server: Served
 
 
 def test_keys_of_jupyter(page: NotebookPage) -> None:
-    """Esc leaves the text; a, b, j, k, d d, z, m and Enter do what they do in Jupyter."""
+    """Esc leaves the text; a, b, j, k, d d, z, c, x, v, V, m and Enter do what they do in Jupyter."""
     cells = page.page.locator("#cells .cell")
     keyboard = page.page.keyboard
     page.add("first = 1")
@@ -313,6 +316,14 @@ def test_keys_of_jupyter(page: NotebookPage) -> None:
     expect(page.page.locator("#cells")).not_to_contain_text("second")
     keyboard.press("z")
     expect(page.page.locator("#cells")).to_contain_text("second")
+    keyboard.press("c")
+    keyboard.press("v")
+    expect(cells).to_have_count(4)
+    expect(page.page.locator("#cells")).to_contain_text(re.compile("second.*second", re.DOTALL))
+    keyboard.press("x")
+    expect(cells).to_have_count(3)
+    keyboard.press("V")
+    expect(cells).to_have_count(4)
 
 
 def test_completion(page: NotebookPage) -> None:

@@ -83,7 +83,9 @@ class ServerConfig:
         session: the name of the session: it is created if there is none, and stays at the server. Without
             a name there is a new one, which is deleted when it is closed.
         image: the image that a new session begins from, one of the server's.
-        snapshot: the bytes of a snapshot that a new session continues from.
+        snapshot: what a new session continues from: the bytes of a snapshot, or the name of one in the
+            server's store.
+        record: whether a new session keeps what comes from outside, for its recording.
         metadata: strings to find a new session by.
     """
 
@@ -91,7 +93,8 @@ class ServerConfig:
     token: str | None = field(default=None, repr=False)
     session: str | None = None
     image: str | None = None
-    snapshot: bytes | None = field(default=None, repr=False)
+    snapshot: bytes | str | None = field(default=None, repr=False)
+    record: bool = False
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -160,7 +163,11 @@ class ServerExecutor(Executor):
         given: dict[str, object] = {"input": True, "metadata": dict(config.metadata)}
         if config.image is not None:
             given["image"] = config.image
-        if config.snapshot is not None:
+        if config.record:
+            given["record"] = True
+        if isinstance(config.snapshot, str):
+            given["snapshot"] = config.snapshot
+        elif config.snapshot is not None:
             given["snapshot_base64"] = encoded(config.snapshot)
         if config.session is not None:
             given["id"] = config.session

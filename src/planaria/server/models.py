@@ -137,6 +137,9 @@ class CreateSession(RequestModel):
         default=False, description="Whether `input()` waits for a line, as a call named input"
     )
     seed: Seed | None = None
+    record: bool = Field(
+        default=False, description="Whether what comes from outside is kept, for its recording"
+    )
 
 
 #: A label, or a number of executions.

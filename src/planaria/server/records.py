@@ -48,6 +48,7 @@ class Record(Model):
     callbacks: list[CallbackDeclaration] = Field(default_factory=list)
     input: bool = False
     seed: int | None = None
+    record: bool = False
     parent: Parent | None = None
     executions: int = 0
     results: list[KeptResult] = Field(default_factory=list)

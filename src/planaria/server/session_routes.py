@@ -49,6 +49,7 @@ async def create(call: Call) -> SessionInfo:
         callbacks=body.callbacks,
         input=body.input,
         seed=body.seed,
+        record=body.record,
     )
     state: Snapshot | None = None
     if body.snapshot is not None:

@@ -140,6 +140,7 @@ class ServedSessions(NamedSessions):
             "limits": self.limits,
             "env": {**usual, **self.settings.arguments.get("env", {}), **record.env},
             "seed": record.seed,
+            "record": record.record or self.settings.arguments.get("record", False),
             "callbacks": CallbackRegistry(map(waiting_callback, record.callbacks)),
             "on_bytes": listen_to_bytes,
             "on_output": listen,

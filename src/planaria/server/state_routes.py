@@ -5,6 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Final
 
+from anyio import to_thread
+from starlette.responses import Response
+
+from planaria.server.files import BYTES
 from planaria.server.models import (
     CheckpointRequest,
     History,
@@ -67,6 +71,13 @@ async def digest(call: Call) -> StateDigest:
     """What names the present state."""
     async with call.sessions.using(call.token, call.session) as named:
         return StateDigest(digest=await named.session.state_digest())
+
+
+async def recording(call: Call) -> Response:
+    """What was executed and came from outside since the session was created or came back from the store."""
+    async with call.sessions.using(call.token, call.session) as named:
+        found = await named.session.recording()
+    return Response(await to_thread.run_sync(lambda: bytes(found)), media_type=BYTES)
 
 
 async def tree(call: Call) -> Tree:
@@ -151,5 +162,6 @@ STATE_ROUTES: Final = (
     Route("POST", f"{SESSION}/redo", redo, "Take back an undo", gives=SessionInfo),
     Route("GET", f"{SESSION}/history", history, "List executions", gives=History),
     Route("GET", f"{SESSION}/digest", digest, "Look at the digest of the state", gives=StateDigest),
+    Route("GET", f"{SESSION}/recording", recording, "Take the recording of the session", gives=BYTES),
     Route("GET", f"{SESSION}/tree", tree, "List states and forks", gives=Tree),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,7 +16,7 @@ from planaria.session.settings import SessionSettings
 from planaria.snapshot.recording import Ended, Recording, Remainder, recording_of
 from planaria.snapshot.state import SessionState
 
-__all__ = ["explain", "recall", "take_recording"]
+__all__ = ["explain", "explained", "recall", "take_recording"]
 
 
 def take_recording(engine: SessionEngine) -> Recording:
@@ -52,8 +53,13 @@ def _recorded_settings(settings: SessionSettings) -> dict[str, Any]:
 
 def explain(engine: SessionEngine, name: str) -> HistoryEntry | None:
     """See `Session.explain`."""
-    with Playback(take_recording(engine)) as playback:
-        found = playback.explain(name, [_ended(entry) for entry in engine.history.entries])
+    return explained(take_recording(engine), engine.history.entries, name)
+
+
+def explained(recording: Recording, entries: Sequence[HistoryEntry], name: str) -> HistoryEntry | None:
+    """The execution among `entries` that last changed a variable; the recording is done again for it."""
+    with Playback(recording) as playback:
+        found = playback.explain(name, [_ended(entry) for entry in entries])
     if found is None:
         return None
     return HistoryEntry(found.count, found.code, found.duration_ms, found.error, None)

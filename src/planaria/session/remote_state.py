@@ -13,7 +13,9 @@ from planaria.session.callbacks import Callbacks
 from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
 from planaria.session.history import HistoryEntry, Point
+from planaria.session.recordings import explained
 from planaria.session.result import Output
+from planaria.snapshot.recording import Recording
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import WaitingRun
 from planaria_kernel.protocol import decode, encode
@@ -23,11 +25,13 @@ __all__ = [
     "ServerOptions",
     "change",
     "executor_of",
+    "explain",
     "fork",
     "history",
     "look",
     "restore",
     "state_digest",
+    "take_recording",
     "take_snapshot",
     "use_workspace",
 ]
@@ -39,7 +43,8 @@ class ServerOptions(TypedDict, total=False):
     token: str | None
     session: str | None
     image: str | None
-    snapshot: Snapshot | bytes | None
+    snapshot: Snapshot | bytes | str | None
+    record: bool
     metadata: Mapping[str, str] | None
     callbacks: Callbacks
     limits: Limits | None
@@ -140,6 +145,19 @@ def use_workspace(engine: SessionEngine, part: str, method: str, *arguments: obj
     engine.ensure_started()
     body = {"part": part, "method": method, "arguments_base64": encoded(encode(arguments))}
     return decode(decoded(executor_of(engine).ask("POST", "/workspace", body)["answer_base64"]))
+
+
+def take_recording(engine: SessionEngine) -> Recording:
+    """What was executed and came from outside."""
+    executor = executor_of(engine)
+    return Recording.from_bytes(
+        executor.connection.send("GET", f"{executor.path}/recording", None, "application/json")
+    )
+
+
+def explain(engine: SessionEngine, name: str) -> HistoryEntry | None:
+    """The execution that last changed a variable; its recording is done again in this process."""
+    return explained(take_recording(engine), history(engine), name)
 
 
 def take_snapshot(engine: SessionEngine) -> Snapshot:

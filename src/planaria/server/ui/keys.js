@@ -11,6 +11,8 @@ const KEYS = [
     ["a, b", "add a cell above, below"],
     ["d d", "delete the cell"],
     ["z", "bring a deleted cell back"],
+    ["c, x", "copy, cut the cell"],
+    ["v, V", "paste below, above"],
     ["m, y", "make it Markdown, code"],
     ["i i", "interrupt"],
     ["Ctrl+Space", "complete"],

@@ -152,6 +152,15 @@ export class Notebook {
         if (found) this.insert(this.cells[found.index] ?? null, -1, found.kind, { source: found.source });
     }
 
+    copy(cell) {
+        this.copied = { kind: cell.kind, source: cell.source };
+    }
+
+    paste(beside, direction) {
+        const { copied } = this;
+        if (copied) this.leave(this.insert(beside, direction, copied.kind, { source: copied.source }));
+    }
+
     move(cell, by) {
         const index = this.cells.indexOf(cell);
         const target = index + by;
@@ -286,6 +295,10 @@ export class Notebook {
             d: () => { if (twice) { this.lastKey = ""; this.remove(cell); } },
             i: () => { if (twice) { this.lastKey = ""; this.interrupt(); } },
             z: () => this.restore(),
+            c: () => this.copy(cell),
+            x: () => { this.copy(cell); this.remove(cell); },
+            v: () => this.paste(cell, 1),
+            V: () => this.paste(cell, -1),
             m: () => this.setKind(cell, "markdown"),
             y: () => this.setKind(cell, "code"),
             j: () => this.step(1),

@@ -197,7 +197,7 @@ export class Tree {
         if (!node) { this.detail.replaceChildren(); return; }
         const place = placeOf(node);
         const can = place !== null || node.current;
-        this.detail.replaceChildren(
+        const shown = [
             element("h3", { text: node.execution ? `After execution ${node.execution}` : "The beginning" }),
             node.code ? element("pre", { class: "text", tabindex: "0", text: node.code }) : null,
             node.error ? element("p", { class: "problem", text: node.error }) : null,
@@ -209,7 +209,8 @@ export class Tree {
                 button("Fork from here", () => this.fork(node), { disabled: !can }),
                 button("Compare", () => this.compare(node), { disabled: !can }),
             ),
-        );
+        ];
+        this.detail.replaceChildren(...shown.filter(Boolean));
     }
 
     go(path, body = {}) {

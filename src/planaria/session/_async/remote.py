@@ -33,8 +33,9 @@ _CAPABILITIES = frozenset({"snapshot", "fork", "rewind"})
 class AsyncServerSession(AsyncSession):
     """A session at a server (`planaria serve`), with the methods of an `AsyncSession`.
 
-    What is not there raises CapabilityError: recordings, images, packages, the objects behind a workspace,
-    and keys and parents of snapshots. Other clients of the same session take turns with this one; after they
+    What is not there raises CapabilityError: saving images (`save_snapshot` keeps a state at the server, for
+    new sessions to begin from), packages, the objects behind a workspace, pickled variables, and keys and
+    parents of snapshots. Other clients of the same session take turns with this one; after they
     have used it, `refresh` has this one look at its state again.
     """
 
@@ -46,7 +47,8 @@ class AsyncServerSession(AsyncSession):
         token: str | None = None,
         session: str | None = None,
         image: str | None = None,
-        snapshot: Snapshot | bytes | None = None,
+        snapshot: Snapshot | bytes | str | None = None,
+        record: bool = False,
         metadata: Mapping[str, str] | None = None,
         callbacks: Callbacks = (),
         limits: Limits | None = None,
@@ -64,16 +66,18 @@ class AsyncServerSession(AsyncSession):
         has one. `session` is the name of a session there: it is created if there is none, and stays when this
         one is closed. Without a name there is a new one, which is deleted when it is closed.
 
-        A new session begins from `image`, one of the server's, or continues from `snapshot`; `metadata` are
-        strings to find it by. The other arguments are those of `Session`: `callbacks` and listeners are
-        called in this process; `limits` apply beside the server's.
+        A new session begins from `image`, one of the server's, or continues from `snapshot`: a snapshot, or
+        the name that `save_snapshot` gave to one. With `record` it keeps what comes from outside, for
+        `recording()`. `metadata` are strings to find it by. The other arguments are those of `Session`:
+        `callbacks` and listeners are called in this process; `limits` apply beside the server's.
         """
         config = ServerConfig(
             url=url,
             token=token,
             session=session,
             image=image,
-            snapshot=None if snapshot is None else bytes(snapshot),
+            snapshot=bytes(snapshot) if isinstance(snapshot, (Snapshot, bytes)) else snapshot,
+            record=record,
             metadata=metadata or {},
         )
         settings = SessionSettings(
@@ -146,10 +150,20 @@ class AsyncServerSession(AsyncSession):
         return await self._ask(remote_state.state_digest)
 
     async def recording(self) -> Recording:
-        raise CapabilityError("recording", "server")
+        """What was executed so far and came from outside, for `planaria.replay` in this process.
+
+        It begins when the session was created, or when it last came back from the server's store. Raises
+        SessionError without `record=True`.
+        """
+        return await self._ask(remote_state.take_recording)
 
     async def explain(self, name: str) -> HistoryEntry | None:
-        raise CapabilityError("recording", "server")
+        """The execution that last changed the variable `name`; None if none did.
+
+        The recording is done again for that, in a sandbox of this process. Raises SessionError without
+        `record=True`.
+        """
+        return await self._ask(lambda engine: remote_state.explain(engine, name))
 
     # -- snapshots -------------------------------------------------------------------------------------
 
@@ -187,6 +201,7 @@ class AsyncServerSession(AsyncSession):
         raise CapabilityError("snapshot_pickle", "server")
 
     async def save_as_image(self, name: str) -> Image:
+        """The server's images are chosen at its start: raises CapabilityError; see `save_snapshot`."""
         raise CapabilityError("save_as_image", "server")
 
     # -- the workspace -----------------------------------------------------------------------------------
