@@ -13,8 +13,15 @@ import pytest
 
 from planaria import Limits, Session
 from planaria.errors import Exited
+from planaria.executors import command_log
 from planaria.executors.wasm_state import WasmState
 from planaria.session.engine import SessionEngine
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is repeated must not depend on how fast the machine is."""
+    monkeypatch.setattr(command_log, "_MOST_SECONDS", 3600.0)
 
 
 def kept(session: Session) -> list[WasmState]:

@@ -234,7 +234,7 @@ class BoundedThreads:
             self._waiting.append((job, then))
             starts = self._takes_another()
         if starts:
-            submit(self._begin)
+            _threads.hand_over(self._begin, self._fail)
         return job
 
     def unfinished(self) -> list[Job[Any]]:
@@ -252,6 +252,18 @@ class BoundedThreads:
         self._threads += 1
         return True
 
+    def _fail(self, error: BaseException) -> None:
+        """A thread cannot be had: jobs fail, unless other threads will come to them."""
+        with self._lock:
+            self._is_starting = False
+            self._threads -= 1
+            lost = [] if self._threads else list(self._waiting)
+            if lost:
+                self._waiting.clear()
+        for job, then in lost:
+            job.fail(error)
+            then()
+
     def _begin(self) -> None:
         self._is_starting = False
         while self._call_next():
@@ -266,7 +278,8 @@ class BoundedThreads:
             self._calling.add(job)
             starts = self._takes_another()
         if starts:
-            submit(self._begin)
+            with contextlib.suppress(SessionError):  # this thread calls the others, too
+                _threads.hand_over(self._begin, self._fail)
         job.run()
         with self._lock:
             self._calling.discard(job)
