@@ -11,7 +11,6 @@ could lead out of the directory is refused, both when it is created and when mov
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import os
 import stat as modes
@@ -22,9 +21,9 @@ from typing import Final
 
 from planaria.files.containment import climbs, stays_inside
 from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat, failure
+from planaria.files.host_handles import HandleOwner, HostFileHandle, HostHandle, OpenedNode, times
 from planaria.files.interruption import give_way
 from planaria.files.node import MountPoint, Node, NodeHandle
-from planaria.files.stateless import StatelessFileSystem
 
 __all__ = ["HostFileSystem"]
 
@@ -37,15 +36,13 @@ _SAFE: Final = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 # Walking through a directory takes no permission to read it.
 _WALK: Final = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LIST: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-#: Reads longer than this are first cut to what the file has, so that no size allocates memory in vain.
-_LARGE: Final = 1 << 20
 #: Entries of a directory between two looks at whether the guest is to be interrupted, as a mask.
 _LOOK: Final = 1023
 #: Held while links are created and directories are moved, so that what one checks the other does not change.
 _links = threading.Lock()
 
 
-class HostFileSystem(StatelessFileSystem):
+class HostFileSystem(HandleOwner):
     """The directory `path` of the host, read only unless said otherwise.
 
     Permission bits that give away more than reading, writing and executing (set-user-ID and so on) are
@@ -65,6 +62,7 @@ class HostFileSystem(StatelessFileSystem):
         "_handles",
         "_limit",
         "_lock",
+        "append_lock",
         "escaping_links",
         "host_path",
         "read_only",
@@ -90,6 +88,8 @@ class HostFileSystem(StatelessFileSystem):
         self._limit = handles
         self._handles = 0
         self._lock = threading.Lock()
+        #: Held while a file is appended to.
+        self.append_lock = threading.Lock()
         descriptor = os.open(self.host_path, _LIST)
         self._device = os.fstat(descriptor).st_dev
         root = _HostDirectory(self, (), None, os.fstat(descriptor))
@@ -121,7 +121,7 @@ def inode_of_path(names: tuple[bytes, ...]) -> int:
     return int.from_bytes(hashlib.blake2b(b"/".join(names), digest_size=7).digest(), "little")
 
 
-class _HostNode(Node):
+class _HostNode(OpenedNode):
     """A name in a directory, as lstat(2) reported it when it was looked up."""
 
     __slots__ = ("above", "filesystem", "format", "info", "inode", "names")
@@ -198,7 +198,7 @@ class _HostNode(Node):
             try:
                 if wanted & OpenFlags.TRUNCATE:
                     os.ftruncate(descriptor, 0)
-                return _HostFileHandle(self, flags, mount, descriptor)
+                return HostFileHandle(self, flags, mount, descriptor)
             except BaseException:
                 os.close(descriptor)
                 raise
@@ -218,7 +218,7 @@ class _HostNode(Node):
         self.check_writable()
         directory, name = self.directory(), self.names[-1]
         info = os.stat(name, dir_fd=directory, follow_symlinks=False)
-        os.utime(name, ns=_times(info, atime, mtime), dir_fd=directory, follow_symlinks=False)
+        os.utime(name, ns=times(info, atime, mtime), dir_fd=directory, follow_symlinks=False)
 
     def chmod(self, mode: int) -> None:
         self.check_writable()
@@ -230,13 +230,6 @@ class _HostNode(Node):
             os.fchmod(descriptor, mode & 0o777)
         finally:
             os.close(descriptor)
-
-
-def _times(info: os.stat_result, atime: int | None, mtime: int | None) -> tuple[int, int]:
-    return (
-        info.st_atime_ns if atime is None else atime,
-        info.st_mtime_ns if mtime is None else mtime,
-    )
 
 
 class _HostDirectory(_HostNode):
@@ -288,13 +281,13 @@ class _HostDirectory(_HostNode):
     def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
         os.close(self.reopen())  # may it be read?
         self.filesystem.count_handle(1)
-        return _HostHandle(self, flags, mount)
+        return HostHandle(self, flags, mount)
 
     def utime(self, atime: int | None, mtime: int | None) -> None:
         self.check_writable()
         descriptor = self.reopen()
         try:
-            os.utime(descriptor, ns=_times(os.fstat(descriptor), atime, mtime))
+            os.utime(descriptor, ns=times(os.fstat(descriptor), atime, mtime))
         finally:
             os.close(descriptor)
 
@@ -462,117 +455,3 @@ def _links_below(top: _HostDirectory) -> Iterator[tuple[bytes, bytes, int]]:
                 pending.append((child, path + b"/" + entry.name, below + 1))
             elif child is not None and child.format == _SYMBOLIC_LINK:
                 yield path + b"/" + entry.name, child.readlink(), below
-
-
-class _HostHandle(NodeHandle):
-    """An open directory."""
-
-    __slots__ = ()
-
-    node: _HostNode
-
-    def path(self) -> bytes | None:
-        """The path it was opened at, if it still leads there."""
-        self.check()
-        node = self.node
-        found: Node | None = node.filesystem.top.root
-        for name in node.names:
-            if found is None or found.format != _DIRECTORY:
-                return None
-            found = found.lookup(name)
-        if found is None or found.inode != node.inode:
-            return None
-        return super().path()
-
-    def close(self) -> None:
-        if not self.closed:
-            super().close()
-            self.node.filesystem.count_handle(-1)
-
-    def __del__(self) -> None:
-        self.close()
-
-
-class _HostFileHandle(_HostHandle):
-    """An open regular file: it owns its descriptor."""
-
-    __slots__ = ("_descriptor",)
-
-    def __init__(self, node: Node, flags: OpenFlags, mount: MountPoint, descriptor: int) -> None:
-        super().__init__(node, flags, mount)
-        self._descriptor = descriptor
-
-    def _usable(self, needed: OpenFlags) -> int:
-        if self.closed or not self.flags & needed:
-            raise failure(errno.EBADF)
-        return self._descriptor
-
-    def stat(self) -> Stat:
-        self.check()
-        return self.node.describe(os.fstat(self._descriptor), self.mount.device)
-
-    def read(self, size: int, offset: int) -> bytes:
-        descriptor = self._usable(OpenFlags.READ)
-        if size < 0 or offset < 0:
-            raise failure(errno.EINVAL)
-        if size > _LARGE:
-            size = min(size, max(0, os.fstat(descriptor).st_size - offset))
-        return os.pread(descriptor, size, min(offset, 2**63 - 1))
-
-    def read_into(self, buffer: memoryview, offset: int) -> int:
-        descriptor = self._usable(OpenFlags.READ)
-        return os.preadv(descriptor, [buffer], min(offset, 2**63 - 1)) if len(buffer) else 0
-
-    def write(self, data: bytes | memoryview, offset: int) -> int:
-        descriptor = self._usable(OpenFlags.WRITE)
-        if offset < 0:
-            raise failure(errno.EINVAL)
-        if offset + len(data) > 2**63 - 1:
-            raise failure(errno.EFBIG)
-        view = memoryview(data)
-        done = 0
-        while done < len(view):
-            done += os.pwrite(descriptor, view[done:], offset + done)
-        return done
-
-    def append(self, data: bytes | memoryview) -> int:
-        descriptor = self._usable(OpenFlags.WRITE)
-        view = memoryview(data)
-        # With O_APPEND the system itself finds the end, also when others append. It is not set all
-        # the time because pwrite(2) would then ignore its offset on Linux.
-        with self.node.filesystem._lock:
-            flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
-            fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_APPEND)
-            try:
-                while len(view):
-                    view = view[os.write(descriptor, view) :]
-                return os.lseek(descriptor, 0, os.SEEK_END if not len(data) else os.SEEK_CUR)
-            finally:
-                fcntl.fcntl(descriptor, fcntl.F_SETFL, flags)
-
-    def truncate(self, size: int) -> None:
-        descriptor = self._usable(OpenFlags.WRITE)
-        if not 0 <= size < 2**63:
-            raise failure(errno.EINVAL if size < 0 else errno.EFBIG)
-        os.ftruncate(descriptor, size)
-
-    def sync(self) -> None:
-        self.check()
-        os.fsync(self._descriptor)
-
-    def utime(self, atime: int | None, mtime: int | None) -> None:
-        self.check()
-        if self.mount.read_only:
-            raise failure(errno.EROFS)
-        os.utime(self._descriptor, ns=_times(os.fstat(self._descriptor), atime, mtime))
-
-    def chmod(self, mode: int) -> None:
-        self.check()
-        if self.mount.read_only:
-            raise failure(errno.EROFS)
-        os.fchmod(self._descriptor, mode & 0o777)
-
-    def close(self) -> None:
-        if not self.closed:
-            super().close()
-            os.close(self._descriptor)

@@ -18,6 +18,7 @@ __all__ = [
     "MaybeCode",
     "TextCode",
     "Tilde",
+    "Value",
     "Words",
     "argument_parts",
     "bad",
@@ -36,6 +37,19 @@ TextCode = Callable[["Interpreter"], str]
 ListCode = Callable[["Interpreter"], "list[str]"]
 MaybeCode = Callable[["Interpreter"], "str | None"]
 EmitCode = Callable[["Interpreter", "Fields"], None]
+
+
+class Value:
+    """A compiled parameter: either one value that may be unset, or many."""
+
+    __slots__ = ("many", "maybe", "name", "star", "values")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.many = False
+        self.star = False
+        self.maybe: MaybeCode = lambda sh: None
+        self.values: ListCode = lambda sh: []
 
 
 class Tilde:

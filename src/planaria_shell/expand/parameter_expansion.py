@@ -11,6 +11,7 @@ from planaria_shell.expand.constant_words import (
     EmitCode,
     ListCode,
     TextCode,
+    Value,
     Words,
     bad,
     expanded_text,
@@ -18,7 +19,7 @@ from planaria_shell.expand.constant_words import (
     with_tildes,
 )
 from planaria_shell.expand.fields import Fields
-from planaria_shell.expand.parameter_values import ParameterValues, Value
+from planaria_shell.expand.parameter_values import ParameterValues
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import NAMEREF
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter

@@ -8,38 +8,25 @@ from collections.abc import Callable
 from planaria_shell.errors import ArithmeticSyntaxError, ShellError, abandoning
 from planaria_shell.expand import parameter_operators
 from planaria_shell.expand.constant_words import (
-    ListCode,
     MaybeCode,
     TextCode,
+    Value,
     Words,
     bad,
     joined,
     template_escaped,
     with_tildes,
 )
+from planaria_shell.expand.parameter_descriptions import describe
 from planaria_shell.state.characters import by_bytes, by_characters
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, SLOW_READ, Variable
+from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, SLOW_READ
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Quoted, Word
-from planaria_shell.syntax.quoting import double_quoted, single_quoted
 
-__all__ = ["ParameterValues", "Value"]
+__all__ = ["ParameterValues"]
 
 _EXPANDED = re.compile(r"[$`\"\\]")
 _DECIMAL = re.compile(r"-?(?:[1-9][0-9]{0,17}|0)\Z")
-
-
-class Value:
-    """A compiled parameter: either one value that may be unset, or many."""
-
-    __slots__ = ("many", "maybe", "name", "star", "values")
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.many = False
-        self.star = False
-        self.maybe: MaybeCode = lambda sh: None
-        self.values: ListCode = lambda sh: []
 
 
 class ParameterValues:
@@ -243,7 +230,7 @@ class ParameterValues:
             assert part.argument is not None
             letter = part.argument.source
             if letter in "aAKk":
-                self._described(part, letter, value, result)
+                describe(part, letter, value, result)
                 return result
             apply = lambda sh: lambda text: parameter_operators.transform(sh, letter, text, name)  # noqa: E731
         elif operator[0] in "#%":
@@ -401,100 +388,6 @@ class ParameterValues:
             return items[start:] if count is None else items[start : start + count]
 
         result.values = slice_list
-
-    def _described(self, part: Parameter, letter: str, value: Value, result: Value) -> None:
-        name = part.name
-
-        def variable_of(sh: Interpreter) -> Variable | None:
-            return sh.variables.find(name)
-
-        if letter == "a":
-            if value.many:
-
-                def letters(sh: Interpreter) -> list[str]:
-                    if name in ("@", "*"):
-                        return [""] * len(sh.positional)
-                    variable = variable_of(sh)
-                    count = len(value.values(sh))
-                    if variable is None or variable.array is None:
-                        count = max(1, count)
-                    elif not count:
-                        return [""]
-                    return [parameter_operators.attributes(variable)] * count if variable else []
-
-                result.values = letters
-            else:
-
-                def letters_of(sh: Interpreter) -> str | None:
-                    variable = variable_of(sh)
-                    return parameter_operators.attributes(variable) if variable is not None else None
-
-                result.maybe = letters_of
-            return
-        if letter == "A":
-
-            def declared(sh: Interpreter) -> str | None:
-                variable = variable_of(sh)
-                if name in ("@", "*"):
-                    return "set -- " + " ".join(single_quoted(text) for text in sh.positional)
-                if variable is None:
-                    return None
-                if not variable.is_set():
-                    letters = parameter_operators.attributes(variable)
-                    return f"declare -{letters} {name}" if letters else None
-                if not parameter_operators.attributes(variable):
-                    return f"{name}={single_quoted(variable.value or '')}"
-                if not variable.flags & (INDEXED | ASSOCIATIVE):
-                    return (
-                        f"declare -{parameter_operators.attributes(variable)} "
-                        f"{name}={single_quoted(variable.value or '')}"
-                    )
-                if not value.many:
-                    first = value.maybe(sh)
-                    if first is None:
-                        return f"declare -{parameter_operators.attributes(variable)} {name}"
-                    return (
-                        f"declare -{parameter_operators.attributes(variable)} {name}={single_quoted(first)}"
-                    )
-                return parameter_operators.declaration(name, variable)
-
-            def declared_words(sh: Interpreter) -> list[str]:
-                if name == "@":
-                    quoted = [single_quoted(text) for text in sh.positional]
-                    return ["set", "--", *quoted] if quoted else []
-                text = declared(sh)
-                return text.split(" ", 2) if text is not None else []
-
-            result.many = value.many and not value.star
-            result.values = declared_words
-            result.maybe = declared
-            return
-        if not value.many:
-            maybe = value.maybe
-
-            def quoted_one(sh: Interpreter) -> str | None:
-                text = maybe(sh)
-                return None if text is None else single_quoted(text)
-
-            result.maybe = quoted_one
-            return
-
-        def pairs(sh: Interpreter) -> list[str]:
-            variable = variable_of(sh)
-            if variable is None:
-                return [single_quoted(text) for text in value.values(sh)]
-            found: list[str] = []
-            for key, text in zip(variable.keys(), variable.values(), strict=True):
-                if letter == "k":
-                    found.extend((key, text))
-                else:
-                    found.extend((parameter_operators.key_quoted(key), double_quoted(text)))
-            if letter == "K":
-                tail = " " if variable.flags & ASSOCIATIVE else ""
-                return [" ".join(found) + tail] if found else []
-            return found
-
-        result.values = pairs
 
 
 def _bytewise(function: Callable[[str], str]) -> Callable[[str], str]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol
 
 from planaria_shell.errors import AbandonError, ReadonlyError, ShellError, abandoning
-from planaria_shell.state.control import LimitReachedError
 from planaria_shell.state.functions import FunctionBody
 from planaria_shell.state.limits import Counters
 from planaria_shell.state.scopes import ScopeOwner, Scopes
@@ -29,6 +27,7 @@ from planaria_shell.state.variable import (
     Scope,
     Variable,
 )
+from planaria_shell.state.variable_bytes import measure
 
 __all__ = ["Variables", "is_reference"]
 
@@ -230,30 +229,7 @@ class Variables(Scopes):
 
     def measure(self, more: int) -> None:
         """See how much all variables hold, with `more` characters to come."""
-        counters = self.shell.counters
-        limit = counters.limits.variable_bytes
-        memory = counters.memory
-        if memory is not None and (limit is None or memory < limit):
-            limit = memory
-        if limit is None:
-            counters.growth = 1 << 62
-            return
-        total = more
-        tables: list[Mapping[str, Variable | None]] = [self.table]
-        tables += [scope.saved for scope in self.scopes]
-        for variable in chain.from_iterable(table.values() for table in tables):
-            if variable is None:
-                continue
-            total += len(variable.value or "")
-            if variable.array:
-                total += sum(map(len, variable.array.values()))
-                if variable.flags & ASSOCIATIVE:
-                    total += sum(len(str(key)) for key in variable.array)
-        if total > limit == memory:
-            raise MemoryError
-        if total > limit:
-            raise LimitReachedError("variable_bytes", f"limit reached: variable_bytes ({limit})")
-        counters.growth = max(limit - total, limit // 16)
+        measure(self.shell.counters, self, more)
 
     def set(self, name: str, value: str, *, append: bool = False) -> None:
         """Assign to a scalar (or to element 0 of an array), as all its attributes require."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol, Self
 
 from planaria_shell.errors import ShellSyntaxError
+from planaria_shell.syntax.braced_parameter import PARAMETER, braced
 from planaria_shell.syntax.cursor import Cursor, ansi_c
 from planaria_shell.syntax.nodes import (
     Arithmetic,
@@ -27,12 +28,6 @@ __all__ = ["ExpansionLexer", "Grammar"]
 #: What means nothing anywhere in an argument of `${…}` or in a subscript.
 _ARGUMENT = re.compile(r"[A-Za-z0-9_.,=+@*%^ \t-]+")
 _NEVER_SPECIAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,=+@*%^ \t-")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
-_LENGTH = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-])(?=[}\[])")
-_INDIRECT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|#|[@*?]|[$!](?=[^}])")
-_PREFIX = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)([*@])\}")
-_OPERATOR = re.compile(r":[-=+?]|[-=+?]|##?|%%?|/[/#%]?|\^\^?|,,?|~~?|@|:")
 
 _PLAIN_DOUBLE = re.compile(r"[^\\\"`$]+")
 _PLAIN_HEREDOC = re.compile(r"[^\\`$]+")
@@ -176,7 +171,7 @@ class ExpansionLexer(Cursor):
         following = source[start + 1 : start + 2]
         if following == "{":
             self.position = start + 2
-            return self._braced(in_double_quotes, start)
+            return braced(self, start, in_double_quotes=in_double_quotes)
         if following == "(":
             if self.continued:
                 self.unfold(start + 2)
@@ -206,7 +201,7 @@ class ExpansionLexer(Cursor):
             if following == '"':
                 self.position = start + 2
                 return DoubleQuoted(self.double_quoted())
-        match = _PARAMETER.match(source, start + 1)
+        match = PARAMETER.match(source, start + 1)
         if match is None:
             self.position = start + 1
             return Quoted("$") if in_double_quotes else Literal("$")
@@ -344,95 +339,7 @@ class ExpansionLexer(Cursor):
                 continue
             position += 1
 
-    # -- ${…} --------------------------------------------------------------------------------------
-
-    def _braced(self, in_double_quotes: bool, start: int) -> Parameter:
-        self.unfold_around(_PARAMETER)
-        source = self.source
-        position = self.position
-        parameter = Parameter("")
-        if source.startswith("#", position) and _LENGTH.match(source, position + 1):
-            parameter.length = True
-            position += 1
-        elif source.startswith("!", position):
-            prefix = _PREFIX.match(source, position + 1)
-            if prefix is not None:
-                self.position = prefix.end()
-                return Parameter(prefix.group(1), prefix=prefix.group(2))
-            if _INDIRECT.match(source, position + 1):
-                parameter.indirect = True
-                position += 1
-        match = _PARAMETER.match(source, position)
-        if match is None:
-            return self._bad(start)
-        parameter.name = match.group()
-        self.position = match.end()
-        if source.startswith("[", self.position) and _NAME.match(parameter.name):
-            self.position += 1
-            parameter.subscript = self.subscript()
-            if (
-                parameter.indirect
-                and source.startswith("}", self.position)
-                and parameter.subscript.source in ("@", "*")
-            ):
-                parameter.indirect = False
-                parameter.keys = True
-        if source.startswith("}", self.position):
-            self.position += 1
-            return parameter
-        if parameter.length:
-            return self._bad(start)
-        operator = _OPERATOR.match(source, self.position)
-        if operator is None:
-            if self.position >= len(source):
-                raise self.unmatched("}", start)
-            return self._bad(start)
-        parameter.operator = operator.group()
-        self.position = operator.end()
-        if parameter.name in "?-" and parameter.operator[0] in "^,~":
-            return self._bad(start)
-        if parameter.name == "#" and not parameter.indirect:
-            closes = source.startswith("}", self.position)
-            if closes and parameter.operator in ("##", "%%"):
-                parameter.operator = parameter.operator[0]  # the number of parameters without it
-                self.position -= 1
-            elif parameter.operator[0] in "^,~" or (closes and len(parameter.operator) == 1):
-                return self._bad(start)  # neither that number nor the length of anything
-        self._operand(parameter, in_double_quotes)
-        if parameter.operator == "@" and parameter.argument is not None:
-            letter = parameter.argument.source
-            if len(letter) != 1 or letter not in "QEPAaKkUuL":
-                parameter.bad = source[start : self.position]
-        return parameter
-
-    def _operand(self, parameter: Parameter, in_double_quotes: bool) -> None:
-        operator = parameter.operator
-        if operator == ":":
-            parameter.argument = self.argument(":}", quoted=True, arithmetic=True)
-            if self.source[self.position - 1] == ":":
-                parameter.second = self.argument("}", quoted=True, arithmetic=True)
-        elif operator[0] == "/":
-            # A slash right after the operator belongs to the pattern, except in ${x//y/z} itself.
-            parameter.argument = self.argument(
-                "/}",
-                quoted=False,
-                in_double_quotes=in_double_quotes,
-                first=operator in ("/", "//"),
-            )
-            if self.source[self.position - 1] == "/":
-                parameter.second = self.argument("}", quoted=False, in_double_quotes=in_double_quotes)
-        elif operator[0] in "#%^,~":
-            parameter.argument = self.argument("}", quoted=False, in_double_quotes=in_double_quotes)
-        else:
-            parameter.argument = self.argument(
-                "}", quoted=in_double_quotes, in_double_quotes=in_double_quotes
-            )
-
-    def _bad(self, start: int) -> Parameter:
-        """An invalid parameter, which bash reports only when it is expanded."""
-        self.position = start + 2
-        self.argument("}", quoted=False)
-        return Parameter("", bad=self.source[start : self.position])
+    # -- what stands between braces or brackets ----------------------------------------------------
 
     def subscript(self) -> Word:
         """What stands between `[` and its `]`, which is stepped over."""

@@ -8,13 +8,20 @@ import re
 import stat
 import struct
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 
 from planaria_shell.commands.archives.compression_formats import (
     FORMATS,
     CorruptDataError,
     Format,
     decompressed,
+)
+from planaria_shell.commands.archives.compression_job import (
+    Job,
+    report_corrupt,
+    report_existing,
+    report_ratio,
+    settings,
+    warn,
 )
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_times import format_time
@@ -24,106 +31,13 @@ from planaria_shell.toolkit.streams import FileInput, Source, reason
 __all__: list[str] = []
 
 
-@dataclass
-class _Job:
-    """The settings of one call of a compression command."""
-
-    call: Invocation
-    format: Format
-    decompress: bool
-    to_stdout: bool
-    keep: bool
-    force: bool
-    test: bool
-    verbose: bool
-    quiet: bool
-    level: int
-    suffix: str
-    store_name: bool
-    restore_name: bool
-
-
-def _settings(call: Invocation, kind: Format) -> _Job:
-    arguments = call.arguments
-    name = call.name
-    decompress = name in ("gunzip", "zcat", "bunzip2", "bzcat", "unxz", "xzcat", "gzcat")
-    level = kind.default_level
-    for key, _ in arguments:
-        if key == "d":
-            decompress = True
-        elif key == "z":
-            decompress = False
-        elif key.isdigit():
-            level = int(key)
-    named = arguments.last(("n", "N"))
-    return _Job(
-        call,
-        kind,
-        decompress or arguments.has("t"),
-        arguments.has("c") or name in ("zcat", "bzcat", "xzcat", "gzcat"),
-        arguments.has("k"),
-        arguments.has("f"),
-        arguments.has("t"),
-        arguments.has("v"),
-        arguments.has("q"),
-        level,
-        arguments.value("S") or kind.suffix,
-        named != "n",
-        named == "N",
-    )
-
-
-def _warn(job: _Job, message: str) -> None:
-    """A problem after which a file is left as it is: exit status 2 unless something worse comes."""
-    if not job.quiet:
-        job.call.error(message)
-    if job.call.status == 0:
-        job.call.status = 2 if job.format.name != "bzip2" else 1
-
-
-def _compressed(job: _Job, source: Source, name: str, modified: int) -> Iterator[bytes]:
+def _compressed(job: Job, source: Source, name: str, modified: int) -> Iterator[bytes]:
     compressor = job.format.compressor(job.level, name, modified)
     for chunk in source.chunks():
         out = compressor.compress(chunk)
         if out:
             yield out
     yield compressor.flush()
-
-
-_CORRUPT = {
-    "gzip": {
-        "not in format": "{0}: not in gzip format",
-        "damaged": "{0}: invalid compressed data--format violated",
-        "unexpected end": "{0}: unexpected end of file",
-        "trailing garbage": "{0}: decompression OK, trailing garbage ignored",
-    },
-    "bzip2": {
-        "not in format": "{0} is not a bzip2 file.",
-        "damaged": "{0}: data integrity (CRC) error in data",
-        "unexpected end": "{0}: file ends unexpectedly",
-        "trailing garbage": "{0}: trailing garbage after EOF ignored",
-    },
-    "xz": {
-        "not in format": "{0}: File format not recognized",
-        "damaged": "{0}: Compressed data is corrupt",
-        "unexpected end": "{0}: Unexpected end of input",
-        "trailing garbage": "{0}: File format not recognized",
-    },
-}
-
-
-def _corrupt(job: _Job, label: str, problem: CorruptDataError) -> None:
-    message = _CORRUPT[job.format.name][str(problem)].format(label)
-    if str(problem) == "trailing garbage" and job.format.name != "xz":
-        if job.format.name == "bzip2":
-            job.call.error(message)
-        else:
-            _warn(job, message)
-        return
-    if job.format.name == "gzip":
-        job.call.warn("")
-    job.call.error(message)
-    job.call.status = 2 if job.format.name == "bzip2" else 1
 
 
 def _checked(source: Source, kind: Format) -> tuple[Iterator[bytes], bool]:
@@ -144,7 +58,7 @@ def _checked(source: Source, kind: Format) -> tuple[Iterator[bytes], bool]:
 
 
 def _stream(
-    job: _Job, source: Source, label: str, stored: tuple[str, int] = ("", 0)
+    job: Job, source: Source, label: str, stored: tuple[str, int] = ("", 0)
 ) -> Generator[None, None, None]:
     """Standard input or a file to standard output; `stored` is the name and time to keep."""
     out = job.call.stdout
@@ -163,7 +77,7 @@ def _stream(
                     yield
             return
         first = next(chunks)
-        _corrupt(
+        report_corrupt(
             job,
             label,
             CorruptDataError("not in format" if first or job.format.name != "gzip" else "unexpected end"),
@@ -176,10 +90,10 @@ def _stream(
                 if out.full:
                     yield
     except CorruptDataError as problem:
-        _corrupt(job, label, problem)
+        report_corrupt(job, label, problem)
 
 
-def _target_name(job: _Job, name: str) -> str | None:
+def _target_name(job: Job, name: str) -> str | None:
     """The name of the result, None when there is none (reported)."""
     call, kind = job.call, job.format
     if not job.decompress:
@@ -190,7 +104,7 @@ def _target_name(job: _Job, name: str) -> str | None:
                     call.status = 1
                 else:
                     if kind.name == "xz":
-                        _warn(job, f"{name}: File already has '{suffix}' suffix, skipping")
+                        warn(job, f"{name}: File already has '{suffix}' suffix, skipping")
                     elif not job.quiet:
                         call.error(f"{name} already has {suffix} suffix -- unchanged")
                 return None
@@ -201,7 +115,7 @@ def _target_name(job: _Job, name: str) -> str | None:
     if kind.name == "bzip2":
         call.error(f"Can't guess original name for {name} -- using {name}.out")
         return name + ".out"
-    _warn(
+    warn(
         job,
         f"{name}: unknown suffix -- ignored"
         if kind.name == "gzip"
@@ -210,14 +124,14 @@ def _target_name(job: _Job, name: str) -> str | None:
     return None
 
 
-def _linked(job: _Job, name: str, status: os.stat_result) -> bool:
+def _linked(job: Job, name: str, status: os.stat_result) -> bool:
     """Report a file that is a link, or has others: its name alone must not be replaced unasked."""
     call, kind = job.call, job.format.name
     if job.force or job.to_stdout or job.test or (kind == "xz" and job.keep):
         return False
     if os.path.islink(call.path(name)):
         if kind == "xz":
-            _warn(job, f"{name}: Is a symbolic link, skipping")
+            warn(job, f"{name}: Is a symbolic link, skipping")
         else:
             call.error(
                 f"{name}: {os.strerror(errno.ELOOP)}"
@@ -234,7 +148,7 @@ def _linked(job: _Job, name: str, status: os.stat_result) -> bool:
         call.error(f"Input file {name} has {count}.")
         call.status = 1
     else:
-        _warn(
+        warn(
             job,
             f"{name} has {count} -- file ignored"
             if kind == "gzip"
@@ -243,7 +157,7 @@ def _linked(job: _Job, name: str, status: os.stat_result) -> bool:
     return True
 
 
-def _open(job: _Job, name: str) -> tuple[Source, os.stat_result] | None:
+def _open(job: Job, name: str) -> tuple[Source, os.stat_result] | None:
     """Open an operand, or report why not."""
     call, kind = job.call, job.format
     try:
@@ -268,9 +182,9 @@ def _open(job: _Job, name: str) -> tuple[Source, os.stat_result] | None:
             call.error(f"Input file {name} is a directory.")
             call.status = 1
         elif kind.name == "gzip":
-            _warn(job, f"{name} is a directory -- ignored")
+            warn(job, f"{name} is a directory -- ignored")
         else:
-            _warn(job, f"{name}: Is a directory, skipping")
+            warn(job, f"{name}: Is a directory, skipping")
         return None
     if _linked(job, name, status):
         return None
@@ -281,7 +195,7 @@ def _open(job: _Job, name: str) -> tuple[Source, os.stat_result] | None:
         return None
 
 
-def _file(job: _Job, name: str) -> Generator[None, None, None]:
+def _file(job: Job, name: str) -> Generator[None, None, None]:
     """Replace one file by its compressed or restored form."""
     call = job.call
     opened = _open(job, name)
@@ -311,7 +225,7 @@ def _file(job: _Job, name: str) -> Generator[None, None, None]:
         path, goal = call.path(name), call.path(target)
         if os.path.lexists(goal):
             if not job.force:
-                _exists(job, target)
+                report_existing(job, target)
                 return
             os.unlink(goal)
         read = written = 0
@@ -328,7 +242,7 @@ def _file(job: _Job, name: str) -> Generator[None, None, None]:
                         written += len(piece)
                 except CorruptDataError as problem:
                     good = str(problem) == "trailing garbage" and job.format.name != "xz"
-                    _corrupt(job, name, problem)
+                    report_corrupt(job, name, problem)
                 read = status.st_size
             else:
                 stored = os.path.basename(name) if job.store_name else ""
@@ -345,7 +259,7 @@ def _file(job: _Job, name: str) -> Generator[None, None, None]:
         if not job.keep:
             os.unlink(path)
         if job.verbose:
-            _tell(job, name, target, read, written)
+            report_ratio(job, name, target, read, written)
 
 
 def _original(path: str) -> tuple[str, int]:
@@ -362,40 +276,7 @@ def _original(path: str) -> tuple[str, int]:
     return os.path.basename(os.fsdecode(name)), int.from_bytes(header[4:8], "little")
 
 
-def _exists(job: _Job, target: str) -> None:
-    call = job.call
-    if job.format.name == "bzip2":
-        call.error(f"Output file {target} already exists.")
-        call.status = 1
-    elif job.format.name == "xz":
-        call.error(f"{target}: File exists")
-        call.status = 1
-    else:
-        call.error(f"{target} already exists;\tnot overwritten")
-        call.status = 2
-
-
-def _tell(job: _Job, name: str, target: str, read: int, written: int) -> None:
-    plain, packed = (written, read) if job.decompress else (read, written)
-    if job.format.name == "gzip":
-        header = 18 + (len(os.path.basename(name).removesuffix(job.suffix)) + 1 if job.store_name else 0)
-        saved = (plain - (packed - header)) / plain * 100 if plain else 0.0
-        verb = "replaced with" if not job.keep else "created"
-        job.call.warn(f"{name}:\t{saved:5.1f}% -- {verb} {target}")
-    elif job.format.name == "bzip2":
-        if job.decompress:
-            job.call.warn(f"  {name}: done")
-        elif plain:
-            job.call.warn(
-                f"  {name}:    {plain / packed:6.3f}:1, {packed * 8 / plain:6.3f} bits/byte, "
-                f"{(1 - packed / plain) * 100:5.2f}% saved, {plain} in, {packed} out."
-            )
-    else:
-        share = packed / plain if plain else 0.0
-        job.call.warn(f"{name}: {packed} B / {plain} B = {share:.3f}")
-
-
-def _list(job: _Job, names: list[str]) -> None:
+def _list(job: Job, names: list[str]) -> None:
     """`gzip -l`, `xz -l`."""
     call = job.call
     headed = job.format.name != "gzip" or job.quiet
@@ -408,7 +289,7 @@ def _list(job: _Job, names: list[str]) -> None:
         with source:
             data = source.read()
         if not data.startswith(job.format.magic):
-            _corrupt(job, name, CorruptDataError("not in format"))
+            report_corrupt(job, name, CorruptDataError("not in format"))
             continue
         if not headed:
             headed = True
@@ -417,7 +298,7 @@ def _list(job: _Job, names: list[str]) -> None:
         try:
             plain = sum(map(len, decompressed(iter([data]), job.format)))
         except CorruptDataError as problem:
-            _corrupt(job, name, problem)
+            report_corrupt(job, name, problem)
             continue
         shown = re.sub(r"\.(gz|tgz|xz)$", "", name)
         overhead = 18 + (data.find(b"\0", 10) - 9 if data[3:4] == b"\x08" else 0)
@@ -441,7 +322,7 @@ def _list(job: _Job, names: list[str]) -> None:
 
 
 def _run(call: Invocation, kind: Format) -> Generator[None, None, Status]:
-    job = _settings(call, kind)
+    job = settings(call, kind)
     names = list(call.operands)
     if call.arguments.has("l"):
         _list(job, names or ["-"])
