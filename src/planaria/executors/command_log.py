@@ -7,6 +7,7 @@ pages. It is the one before with their commands, which are given again when the 
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Final
 
 from planaria.executors.wasm_state import WasmState
@@ -21,30 +22,23 @@ _MOST_SECONDS: Final = 0.0025
 class CommandLog:
     """What leads to the present state of one kernel from one whose memory was read."""
 
-    __slots__ = ("base", "commands", "seconds")
+    __slots__ = ("base", "entries")
 
     def __init__(self) -> None:
         self.base: WasmState | None = None
         """A state whose memory was read; None where nothing is known that leads to the present one."""
-        self.commands: tuple[bytes, ...] = ()
-        """Those that lead to the present state from the memory of `base`."""
-        self.seconds = 0.0
-        """How long they took."""
-
-    def forget(self) -> None:
-        """The present state does not follow from the base and commands."""
-        self.base = None
+        #: The commands since then and how many seconds each took; with one more there are too many.
+        self.entries: deque[tuple[bytes, float]] = deque(maxlen=_MOST_COMMANDS + 1)
 
     def begin(self, state: WasmState) -> None:
         """The kernel is in this state."""
-        self.base, self.commands, self.seconds = state, state.commands, state.seconds
+        self.base = state
+        self.entries.clear()
+        self.entries.extend(state.commands)
 
-    def add(self, command: bytes, seconds: float) -> None:
-        """An entry with this command took so long, and got nothing from outside."""
-        if self.base is None:
-            return
-        self.seconds += seconds
-        if self.seconds > _MOST_SECONDS or len(self.commands) == _MOST_COMMANDS:
+    def commands(self) -> tuple[tuple[bytes, float], ...]:
+        """Those that lead to the present state from the memory of `base`; none where they are too many."""
+        entries = self.entries
+        if len(entries) > _MOST_COMMANDS or sum(seconds for _, seconds in entries) > _MOST_SECONDS:
             self.base = None
-        else:
-            self.commands = (*self.commands, command)
+        return () if self.base is None else tuple(entries)

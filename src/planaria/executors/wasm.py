@@ -221,7 +221,7 @@ class WasmExecutor(Executor):
         if self._journal is not None:
             self._journal.jump()
         self._clock_at_rest = self._birth = self._tables = None
-        self._log.forget()
+        self._log.base = None
         self._at_rest = (self._image.memory, {}) if state is None else (state.memory, state.pages)
         self._deferred = None if state is None else state.deferred
 
@@ -270,9 +270,9 @@ class WasmExecutor(Executor):
         """
         machine = self._running()
         if repeats and self._at_rest is None and self._journal is None:
-            base, commands, seconds = self._log.base, self._log.commands, self._log.seconds
+            commands, base = self._log.commands(), self._log.base
             if base is not None and commands:
-                return self._state_of(base.memory, base.size, base.pages, base.copied, commands, seconds)
+                return self._state_of(base.memory, base.size, base.pages, base.copied, commands)
         if complete and self._deferred is not None:
             entered = self.enter(Configure({}), Guard(deadline=time.monotonic() + _PATIENCE))
             if entered.reason == "interrupt":
@@ -288,13 +288,11 @@ class WasmExecutor(Executor):
             if self._journal is not None:
                 self._journal.captured()
         memory, pages = self._at_rest
-        state = self._state_of(
-            memory, machine.memory_bytes, pages, self._copied + machine.linear.copied, (), 0.0
-        )
+        state = self._state_of(memory, machine.memory_bytes, pages, self._copied + machine.linear.copied, ())
         if self._birth is None:
             self._log.begin(state)
         else:
-            self._log.forget()
+            self._log.base = None
         return state
 
     def _state_of(
@@ -303,8 +301,7 @@ class WasmExecutor(Executor):
         size: int,
         pages: ChangedPages,
         copied: int,
-        commands: tuple[bytes, ...],
-        seconds: float,
+        commands: tuple[tuple[bytes, float], ...],
     ) -> WasmState:
         """The present state, whose memory is given."""
         machine = self._running()
@@ -327,7 +324,6 @@ class WasmExecutor(Executor):
             deferred,
             copied,
             commands,
-            seconds,
         )
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
@@ -366,7 +362,7 @@ class WasmExecutor(Executor):
         self._at_rest = None
         is_interrupted = False
         try:
-            for command in state.commands:
+            for command, _ in state.commands:
                 put_command(machine.memory, addresses.mailbox, command)
                 is_interrupted |= machine.repeat(addresses.entry)
         except BaseException as error:
@@ -509,9 +505,9 @@ class WasmExecutor(Executor):
         finally:
             self.fuel_used, self.waited = machine.fuel_used, machine.processor.seconds_lost
         if machine.was_told or machine.memory_bytes != size or mailbox is None:
-            log.forget()
+            log.base = None
         else:
-            log.add(endpoint.command, time.thread_time() - began)
+            log.entries.append((endpoint.command, time.thread_time() - began))
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:

@@ -35,11 +35,9 @@ class WasmState:
     copied: int = 0
     """The bytes of pages that the executor copied up to here: two of its states differ by no more than what
     was copied between them."""
-    commands: tuple[bytes, ...] = ()
+    commands: tuple[tuple[bytes, float], ...] = ()
     """With these, one after the other, the kernel has to be entered to come from `pages` to this state (see
-    `command_log`); `system` and `files` have it already."""
-    seconds: float = 0.0
-    """How long that takes."""
+    `command_log`), and how many seconds each takes; `system` and `files` have it already."""
 
     def free_pages(self, changed: int | None = None) -> frozenset[int]:
         """The numbers of pages that are free in the guest, where so much has changed that it is worth a look.
