@@ -190,6 +190,9 @@ RIGHT = {
         "int64",
     ),
     "np.argmax([[1, 5]], axis=1, out=np.zeros(1, int)).tolist()": [1],
+    "np.searchsorted([3, 1, 2], [2, 3], sorter=np.argsort([3, 1, 2])).tolist()": [1, 2],
+    "np.array([3, 1, 2]).searchsorted(2, sorter=[1, 2, 0]).item()": 1,
+    "np.searchsorted([3, 1, 2], 2, 'right', np.array([1, 2, 0], 'u4')).item()": 2,
 }
 
 
@@ -203,6 +206,22 @@ def test_values(session: Any, source: str) -> None:
 def test_large_indices(session: Any, index: str) -> None:
     """An index that does not fit 32 bits is out of bounds, and never taken for another one."""
     assert session.run(f"np.array([1, 2])[np.array({index})]").error.type == "IndexError"
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("out", ["-1", "np.zeros(2, int)", "np.zeros((1, 1), int)", "np.zeros((), int)"])
+def test_shape_of_out(session: Any, name: str, out: str) -> None:
+    """`out` of another shape than the indices is refused, not filled by broadcasting."""
+    source = f"np.{name}(np.arange(6).reshape(3, 2), axis=0, out={out})"
+    expected = "TypeError" if out == "-1" else None if out == "np.zeros(2, int)" else "ValueError"
+    error = session.run(source).error
+    assert (error and error.type) == expected
+
+
+@pytest.mark.parametrize("sorter", ["[2**32, 0, 1]", "[-(2**32), 0, 1]", "[9, 9, 9]"])
+def test_sorters_out_of_range(session: Any, sorter: str) -> None:
+    """A sorter that names no item is refused, and never taken for another one."""
+    assert session.run(f"np.searchsorted([3, 1, 2], 2, sorter={sorter})").error.type == "ValueError"
 
 
 SEEDED = [

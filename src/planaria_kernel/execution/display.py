@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from planaria_kernel.execution import figures, structured
-from planaria_kernel.execution.names import short_repr
+from planaria_kernel.execution.names import short_repr, type_label
 
 __all__ = ["DISPLAY_ID", "Display", "DisplayHandle", "Formatter", "mime_bundle"]
 
@@ -31,9 +31,7 @@ _METHODS: Final = (
     ("application/json", "_repr_json_"),
     ("application/javascript", "_repr_javascript_"),
 )
-_PLAIN: Final = frozenset(
-    {int, float, bool, str, bytes, complex, type(None), list, tuple, dict, set, frozenset}
-)
+_PLAIN: Final = (str, int, float, bool, list, dict, tuple, bytes, complex, type(None), set, frozenset)
 
 Bundle = dict[str, Any]
 _Send = Callable[[str, Bundle, dict[str, Any]], None]
@@ -49,17 +47,21 @@ def mime_bundle(value: Any, include: Any = None, exclude: Any = None) -> tuple[B
     data: Bundle = {}
     metadata: dict[str, Any] = {}
     kind = type(value)
-    if kind not in _PLAIN and not isinstance(value, type):
+    if not _is_plain(value) and not issubclass(kind, type):
         made = _ask(value, "_repr_mimebundle_", include=include, exclude=exclude)
         if made is not None:
-            data, metadata = (dict(made[0]), dict(made[1])) if isinstance(made, tuple) else (dict(made), {})
+            try:
+                data, metadata = map(dict, made if isinstance(made, tuple) else (made, {}))
+            except (TypeError, ValueError):
+                told = "_repr_mimebundle_ returned neither a dict nor two"
+                sys.stderr.write(f"display: {type_label(value)}.{told}\n")
         for mime, method in _METHODS:
             if mime in data:
                 continue
             made = _ask(value, method)
             if made is None:
                 continue
-            if isinstance(made, tuple):
+            if isinstance(made, tuple) and len(made) == 2:
                 made, metadata[mime] = made
             data[mime] = made
         if "image/png" not in data and _is_figure(value) and not figures.is_empty(value):
@@ -75,7 +77,7 @@ def mime_bundle(value: Any, include: Any = None, exclude: Any = None) -> tuple[B
         if isinstance(made, (str, bytes)) and len(made) > MAX_REPRESENTATION:
             del data[mime]
             sys.stderr.write(f"display: {mime} left out, it is larger than {MAX_REPRESENTATION} bytes\n")
-    return data, metadata
+    return _text_keys(data, value), _text_keys(metadata, value)
 
 
 def _ask(value: Any, method: str, **options: Any) -> Any:
@@ -86,14 +88,31 @@ def _ask(value: Any, method: str, **options: Any) -> Any:
         return getattr(value, method)(**options)
     except NotImplementedError:
         return None
-    except Exception as error:
-        sys.stderr.write(f"display: {type(value).__name__}.{method} raised {type(error).__name__}: {error}\n")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # as what `repr` raises: a value never decides how its cell ends
+        told = f"{method} raised {type(error).__name__}: {short_repr(error, 200)}"
+        sys.stderr.write(f"display: {type_label(value)}.{told}\n")
         return None
+
+
+def _text_keys(made: dict[Any, Any], value: Any) -> Bundle:
+    """Representations or metadata without what has no name that is text."""
+    if all(isinstance(key, str) for key in made):
+        return made
+    sys.stderr.write(f"display: a {type_label(value)} has representations whose type is no text; left out\n")
+    return {key: one for key, one in made.items() if isinstance(key, str)}
+
+
+def _is_plain(value: Any) -> bool:
+    kind = type(value)
+    return any(kind is one for one in _PLAIN)  # a metaclass may define `__hash__` and `__eq__`
 
 
 def _is_figure(value: Any) -> bool:
     matplotlib = sys.modules.get("matplotlib.figure")
-    return matplotlib is not None and isinstance(value, matplotlib.Figure)
+    # Of its type: `isinstance` asks the value for its `__class__` as well.
+    return matplotlib is not None and issubclass(type(value), matplotlib.Figure)
 
 
 def _is_empty_figure(value: Any) -> bool:
@@ -189,7 +208,7 @@ class Display:
         if not raw and getattr(type(value), "_ipython_display_", None) is not None:
             value._ipython_display_()
             return
-        data, known = (dict(value), {}) if raw else mime_bundle(value, include, exclude)
+        data, known = (_text_keys(dict(value), value), {}) if raw else mime_bundle(value, include, exclude)
         identified = {} if display_id is None else {DISPLAY_ID: str(display_id)}
         self._send(kind, data, {**known, **(metadata or {}), **identified})
         self._forget(value)
@@ -214,7 +233,7 @@ class Display:
 
     def result(self, value: Any) -> None:
         """Show the value of a cell, when there is more to it than a text."""
-        if type(value) in _PLAIN:
+        if _is_plain(value):
             return
         if getattr(type(value), "_ipython_display_", None) is not None:
             self._result_that_shows_itself(value)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import linecache
 import os
 import re
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
 import planaria_kernel.errors
+from planaria_kernel.execution.names import module_of, name_of
 
 __all__ = [
     "bare",
@@ -38,6 +40,9 @@ _OURS = (f"{_PLANARIA}planaria_kernel{os.sep}", f"{_PLANARIA}planaria_shell{os.s
 _STANDARD_LIBRARY = tuple(
     path.rpartition(os.sep)[0] + os.sep for path in (os.__file__, traceback.format_exc.__code__.co_filename)
 )
+
+#: Notes of an exception that are shown.
+MAX_NOTES = 1000
 
 #: What asyncio and `await` say when they are given the value of a call instead of something to await.
 _NOT_AWAITABLE = re.compile(
@@ -102,7 +107,7 @@ def describe(error: BaseException, restore: Callable[[], object] = lambda: False
     never none.
     """
     kind = type(error)
-    report: dict[str, Any] = {"type": kind.__name__, "module": kind.__module__}
+    report: dict[str, Any] = {"type": name_of(kind), "module": module_of(kind)}
     report["lineno"] = line_number(error)
     if isinstance(error, SystemExit):
         code = error.code
@@ -199,7 +204,9 @@ class _Excerpt(traceback.StackSummary):
 
 
 def _keep_user_frames(outermost: traceback.TracebackException) -> None:
-    """Drop the frames of libraries and of the kernel, also in causes, contexts and groups."""
+    """Drop the frames of libraries and of the kernel, and all but the first notes, also in causes, contexts
+    and groups.
+    """
     waiting = [outermost]
     while waiting:
         described = waiting.pop()
@@ -207,6 +214,9 @@ def _keep_user_frames(outermost: traceback.TracebackException) -> None:
             described.stack[:] = [frame for frame in described.stack if not is_library(frame.filename)]
             if len(described.stack) > MAX_FRAMES:
                 described.stack = _Excerpt(described.stack)
+        notes = described.__notes__
+        if isinstance(notes, Sequence) and not isinstance(notes, (str, bytes)):
+            described.__notes__ = list(itertools.islice(notes, MAX_NOTES))
         for inner in (described.__cause__, described.__context__, *(described.exceptions or ())):
             if inner is not None:
                 waiting.append(inner)
@@ -223,7 +233,7 @@ def _plain_traceback(error: BaseException, message: str) -> str:
             if len(places) > 50:
                 del places[0]
         trace = trace.tb_next
-    return f"Traceback (most recent call last):\n{''.join(places)}{type(error).__name__}: {message}\n"
+    return f"Traceback (most recent call last):\n{''.join(places)}{name_of(type(error))}: {message}\n"
 
 
 def exception_of(name: str, message: str, fields: dict[str, Any] | None = None) -> BaseException:

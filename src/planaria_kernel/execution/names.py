@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import reprlib
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
 
@@ -15,16 +16,24 @@ __all__ = [
     "NOT_SERIALISABLE",
     "encoded",
     "is_kernels",
+    "module_of",
+    "name_of",
     "new_main",
     "short_repr",
     "stand_in",
+    "type_label",
     "user_names",
 ]
 
 #: Characters of the text of a value.
 MAX_REPR: Final = 20_000
-#: What encode() raises for a value that is too deep, too large, or in itself.
-NOT_SERIALISABLE: Final = (EncodeError, RecursionError, MemoryError)
+#: What encode() raises for a value that is too deep, too large, in itself, or changed by its own items.
+NOT_SERIALISABLE: Final = (EncodeError, RuntimeError, MemoryError)
+
+#: The attributes of a class itself, which a metaclass may hide.
+name_of: Final[Callable[[type], str]] = type.__dict__["__name__"].__get__
+_qualified: Final[Callable[[type], str]] = type.__dict__["__qualname__"].__get__
+_module: Final[Callable[[type], object]] = type.__dict__["__module__"].__get__
 
 _SIMPLE: Final = frozenset({int, float, bool, complex, type(None)})
 
@@ -126,15 +135,28 @@ def short_repr(value: Any, limit: int = MAX_REPR) -> str:
     except KeyboardInterrupt:
         raise  # a repr that does not end was interrupted: it must not be tried again
     except BaseException as error:
-        return f"<{kind.__qualname__} object; its repr raised {type(error).__name__}>"
+        return f"<{_qualified(kind)} object; its repr raised {name_of(type(error))}>"
+
+
+def module_of(kind: type) -> str:
+    """The name of the module that a class says it is from, empty when that is no text."""
+    try:
+        module = _module(kind)
+    except AttributeError:  # a class whose namespace has none
+        return ""
+    return module if type(module) is str else ""
+
+
+def type_label(value: Any) -> str:
+    """The name of a value's type, with its module unless that is known; asks nothing of the value."""
+    kind = type(value)
+    name, module = _qualified(kind), module_of(kind)
+    return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
 
 
 def stand_in(value: Any) -> Repr:
     """What crosses the boundary for an object that cannot."""
-    kind = type(value)
-    module = kind.__module__
-    name = kind.__qualname__ if module in ("builtins", "__main__") else f"{module}.{kind.__qualname__}"
-    return Repr(short_repr(value, 2000), name)
+    return Repr(short_repr(value, 2000), _cut(type_label(value), 500))
 
 
 def encoded(value: Any, max_bytes: int) -> bytes:
@@ -168,11 +190,18 @@ def user_names(main: ModuleType, kernels: dict[str, Any]) -> dict[str, tuple[str
     """The user's variables, without those of the kernel's names that are among them: the name of the type and
     a short text of each.
     """
-    return {
-        name: (type(value).__name__, short_repr(value, 200))
-        for name, value in list(main.__dict__.items())
-        if isinstance(name, str)
-        and name != "_"
-        and not (name.startswith("__") and name.endswith("__"))
-        and not is_kernels(kernels, name, value)
-    }
+    shown: dict[str, tuple[str, str]] = {}
+    asks = True
+    for name, value in list(main.__dict__.items()):
+        if not isinstance(name, str) or name == "_" or (name.startswith("__") and name.endswith("__")):
+            continue
+        if is_kernels(kernels, name, value):
+            continue
+        text = "..."
+        if asks:
+            try:
+                text = short_repr(value, 200)
+            except KeyboardInterrupt:  # of the host, since a repr does not end: no other one is asked for
+                asks = False
+        shown[name] = (name_of(type(value)), text)
+    return shown

@@ -103,7 +103,7 @@ class Reports:
             if self._restore():
                 return self.error(error)
             kind = type(error)
-            return ("error", error_reports.bare(kind.__name__, module=kind.__module__))
+            return ("error", error_reports.bare(names.name_of(kind), module=names.module_of(kind)))
 
     def restored_after(self, error: BaseException) -> bool:
         """Whether an error of the kernel's own came of damage, which is repaired now."""

@@ -36,9 +36,9 @@ def descriptions(value: Any) -> dict[str, Any]:
         return {}
     pandas, matplotlib = sys.modules.get("pandas"), sys.modules.get("matplotlib.figure")
     make: Callable[[Any], Any]
-    if pandas is not None and isinstance(value, pandas.DataFrame):
+    if pandas is not None and issubclass(type(value), pandas.DataFrame):
         kind, size, make = FRAME, value.size, _frame
-    elif matplotlib is not None and isinstance(value, matplotlib.Figure):
+    elif matplotlib is not None and issubclass(type(value), matplotlib.Figure):
         kind, size, make = CHART, sum(map(_size, value.axes)), _chart
     else:
         return {}

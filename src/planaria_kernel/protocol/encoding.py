@@ -112,7 +112,8 @@ class Encoder:
             self.write_items(f.TUPLE, value, len(value), depth)
         elif kind is list:
             if len(value) < f.COLUMN_THRESHOLD or not self.write_column(value, depth):
-                self.write_items(f.LIST, value, len(value), depth)
+                # A copy, since the code of an item may change the list.
+                self.write_items(f.LIST, tuple(value), len(value), depth)
         elif kind is float:
             out += _pack_float(f.FLOAT, value)
         elif kind is bytes or kind is bytearray:
@@ -127,7 +128,7 @@ class Encoder:
         elif kind is set or kind is frozenset:
             self.open(f.SET if kind is set else f.FROZENSET, len(value), depth)
             depth += 1
-            for item in value:
+            for item in tuple(value):
                 if type(item) in _HASHABLE:
                     self.write(item, depth)
                 else:

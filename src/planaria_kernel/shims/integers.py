@@ -180,8 +180,26 @@ def _widening_reduction(function: Callable[..., Any]) -> Callable[..., Any]:
         if out is None or out.dtype.char != "q":
             result = function(self, axis, out, **kwargs)
             return result if out is not None or _is_compiled(sys._getframe(1)) else _widened(result)
-        out[...] = function(self, axis, **kwargs)
+        indices = function(self, axis, **kwargs)
+        if indices.shape != out.shape:
+            raise ValueError(f"output array does not match result of np.{function.__name__}.")
+        out[...] = indices
         return out
+
+    return update_wrapper(wrapper, function)
+
+
+def _narrowing_sorter(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`searchsorted`, whose `sorter` may have any type that fits int64."""
+    asarray = sys.modules["numpy._core._multiarray_umath"].asarray
+
+    def wrapper(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+        if sorter is not None:
+            indices = asarray(sorter)
+            if indices.dtype.char in "qIL":
+                # One that does not fit stays out of range.
+                sorter = indices.clip(-(2**31), 2**31 - 1).astype("l")
+        return function(self, v, side, sorter)
 
     return update_wrapper(wrapper, function)
 
@@ -282,6 +300,7 @@ def _widen_methods(_: ModuleType) -> None:
     methods = vars(ndarray)
     reductions = {name: _widening_reduction(methods[name]) for name in ("argmax", "argmin")}
     others = {name: _widening(methods[name]) for name in _METHODS if name not in reductions}
+    others["searchsorted"] = _widening(_narrowing_sorter(methods["searchsorted"]))
     _replace(ndarray, reductions | others | {"put": _narrowing_put(methods["put"])})
 
 
