@@ -271,7 +271,7 @@ class WasmExecutor(Executor):
         machine = self._running()
         if repeats and self._at_rest is None and self._journal is None:
             commands, base = self._log.commands(), self._log.base
-            if base is not None and commands:
+            if base is not None and commands and base.size == machine.memory_bytes:
                 return self._state_of(base.memory, base.size, base.pages, base.copied, commands)
         if complete and self._deferred is not None:
             entered = self.enter(Configure({}), Guard(deadline=time.monotonic() + _PATIENCE))
@@ -489,10 +489,10 @@ class WasmExecutor(Executor):
 
     def _entered(self, machine: Machine, guard: Guard) -> Entered:
         endpoint, addresses = self._endpoint, self._image.addresses
-        mailbox = addresses.mailbox
+        mailbox, command = addresses.mailbox, endpoint.command
         if mailbox is not None:
-            put_command(machine.memory, mailbox, endpoint.command)
-        log, began, size = self._log, time.thread_time(), machine.memory_bytes
+            put_command(machine.memory, mailbox, command)
+        began = time.thread_time()
         try:
             reason = machine.enter(addresses.entry, guard)
         except ProcessExit as ended:
@@ -504,10 +504,10 @@ class WasmExecutor(Executor):
             raise
         finally:
             self.fuel_used, self.waited = machine.fuel_used, machine.processor.seconds_lost
-        if machine.was_told or machine.memory_bytes != size or mailbox is None:
-            log.base = None
+        if machine.was_told or mailbox is None:
+            self._log.base = None
         else:
-            log.entries.append((endpoint.command, time.thread_time() - began))
+            self._log.entries.append((command, time.thread_time() - began))
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:
