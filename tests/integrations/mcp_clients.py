@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -38,8 +38,8 @@ def served(command: list[str]) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         assert process.stderr is not None
         line = process.stderr.readline()
         assert line.startswith("serving sessions at "), line
-        # What it logs must not fill the pipe.
-        reader = threading.Thread(target=process.stderr.read, daemon=True)
+        # What it logs must not fill the pipe, and is shown beside a test that fails.
+        reader = threading.Thread(target=_show, args=(process.stderr,), daemon=True)
         reader.start()
         yield line.split()[-1], process
         process.terminate()
@@ -47,6 +47,11 @@ def served(command: list[str]) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     finally:
         process.terminate()
         process.communicate()
+
+
+def _show(log: Iterable[str]) -> None:
+    for line in log:
+        sys.stderr.write(line)
 
 
 def text(result: Any) -> str:

@@ -25,8 +25,13 @@ from planaria.pool import Pool, PoolError, RayWorkers, WorkerLost
 pytestmark = pytest.mark.slow
 
 
-#: How often a node is started whose agents Ray abandoned.
-_ATTEMPTS = 5
+#: How long a node waits for its agents and for answers. Ray's own limits, half a minute or less, are too short
+#: for a busy computer, and the node ends itself.
+_PATIENCE = {
+    "RAY_agent_register_timeout_ms": "600000",
+    "RAY_raylet_start_wait_time_s": "600",
+    "RAY_gcs_server_request_timeout_seconds": "600",
+}
 
 
 def raylets() -> list[psutil.Process]:
@@ -45,31 +50,17 @@ def patient_get_node(*arguments: Any) -> Any:
             time.sleep(0.1)
 
 
-def add_node(cluster: Cluster) -> None:
-    """Start a node. It ends by itself when its agents are not there after half a minute, and is started again,
-    which is quicker, since the agents' modules have been read.
-    """
-    for attempt in range(_ATTEMPTS):
-        try:
-            cluster.add_node(num_cpus=1, **({} if cluster.head_node else {"include_dashboard": False}))
-            return
-        except Exception:
-            if attempt == _ATTEMPTS - 1:
-                raise
-            for raylet in raylets():
-                if raylet.status() == psutil.STATUS_ZOMBIE:
-                    raylet.wait()
-
-
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A cluster of two nodes with a processor each, which this process is connected to."""
     modules = {"PYTHONPATH": str(Path(__file__).parent)}
     with pytest.MonkeyPatch.context() as patch:
+        for name, value in _PATIENCE.items():
+            patch.setenv(name, value)
         patch.setattr(services, "get_node", patient_get_node)
         cluster = Cluster()
-        add_node(cluster)
-        add_node(cluster)
+        cluster.add_node(num_cpus=1, include_dashboard=False)
+        cluster.add_node(num_cpus=1)
     ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": modules})
     yield cluster
     ray.shutdown()
