@@ -300,6 +300,11 @@ def enable(shell: Interpreter, argv: list[str]) -> int:
         return 0
     status = 0
     for name in names:
+        if "d" in letters:
+            known = name in BUILTINS
+            shell.complain(f"enable: {name}: {'not dynamically loaded' if known else 'not a shell builtin'}")
+            status = 1
+            continue
         if name not in BUILTINS or ("s" in letters and name not in SPECIAL):
             shell.complain(f"enable: {name}: not a shell builtin")
             status = 1

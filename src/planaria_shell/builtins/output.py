@@ -172,7 +172,8 @@ class _Output:
         else:
             value = int(digits)
         if match.end() < len(text):
-            self.complain(f"{text}: invalid number")
+            kind = "hex" if digits[:2] in ("0x", "0X") else ""
+            self.complain(f"{text}: invalid {kind} number" if kind else f"{text}: invalid number")
         if sign == "-":
             value = -value
         most = 1 << 63 if signed else 1 << 64

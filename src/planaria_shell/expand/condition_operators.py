@@ -155,6 +155,10 @@ def _is_set(shell: Interpreter, name: str) -> bool:
         if variable is not None and variable.flags & ASSOCIATIVE:
             return shell.variables.get_element(base, key_of(shell, subscript)) is not None
         return shell.variables.get_element(base, shell.expand_text(subscript)) is not None
+    variable = shell.table.get(base)
+    if variable is not None and variable.flags & NAMEREF and "[" in (variable.value or ""):
+        # A reference to an element is followed to variables only.
+        return False
     return shell.variables.get(base) is not None
 
 

@@ -205,7 +205,7 @@ class ParameterValues:
                     variable = sh.variables.find(name)
                     if variable is None:
                         if sh.nounset:
-                            raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
+                            raise ShellError(f"{name}: unbound variable", fatal=True)
                         return "0"
                     if variable.array is not None:
                         return str(len(variable.array))

@@ -125,6 +125,10 @@ def _set_path(shell: Interpreter, value: str | None) -> None:
 
 def _set_posix(shell: Interpreter, value: str | None) -> None:
     shell.posix = value is not None
+    if shell.posix:
+        shell.shopts.add("expand_aliases")
+    elif not shell.interactive:
+        shell.shopts.discard("expand_aliases")
 
 
 def _set_optind(shell: Interpreter, value: str | None) -> None:
@@ -244,6 +248,7 @@ def define(shell: Interpreter) -> None:
     table["OPTIND"] = Variable("1", HOOKED | INTEGER)
     table["OPTERR"] = Variable("1")
     table["PS4"] = Variable("+ ")
+    table["COMP_WORDBREAKS"] = Variable(" \t\n\"'@><=;|&(:")
     table.setdefault("TERM", Variable("dumb"))
     table.setdefault("SHELL", Variable("/bin/bash"))
     table["BASH_LOADABLES_PATH"] = Variable(_LOADABLES)

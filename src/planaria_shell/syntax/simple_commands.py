@@ -178,7 +178,7 @@ def parse_simple(lexer: Lexer, plain: re.Match[str] | None) -> Command:
 def _may_be_alias(lexer: Lexer, command: Simple) -> bool:
     """Whether the next word is the command's name, or stands behind an alias that ends in a blank."""
     if not command.words:
-        return bool(command.assignments)
+        return bool(command.assignments or command.redirects)
     return lexer.alias_next >= 0 and len(lexer.source) - lexer.position <= lexer.alias_next
 
 

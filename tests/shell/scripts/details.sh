@@ -281,3 +281,22 @@ trap - DEBUG
 x=abc; echo ${x@A} ${x@a} ${x@Q} ${x@E} ${x@P} ${x@K}; a=(1 "b c"); echo ${a[@]@A} "|" ${a[@]@Q} "|" ${a[@]@K} "|" "${a[@]@k}"; declare -A m=([k]="v w"); echo "${m[@]@A}" "|" "${m[@]@K}"; declare -ri n=5; echo ${n@A} ${n@a}; set -- p "q r"; echo ${@@Q} "${*@Q}" ${@@A}; echo ${nope@A} "${nope@Q}"; y='\u@\h \w $x'; u='a\tb'; echo "${u@E}"; unset z; echo ${z@a}
 # ----
 [ 99999999999999999999 -gt 0 ]; echo $?; [ -9223372036854775808 -lt 0 ]; echo $?; [ 9223372036854775808 -gt 0 ]; echo $?
+# ----
+shopt -s expand_aliases
+alias greet='echo hello'
+>out greet; cat out
+# ----
+shopt expand_aliases; set -o posix; shopt expand_aliases; alias greet='echo hello'
+greet; set +o posix; shopt expand_aliases
+# ----
+shopt -s expand_aliases; set -o posix; set +o posix; shopt expand_aliases
+# ----
+declare -n r='a[1]'; a[1]=x; [[ -v r ]] || echo 'not a variable'; echo $r
+# ----
+printf '%q\n' "$COMP_WORDBREAKS"
+# ----
+set -u; echo ${#unset_array[@]}; echo no
+# ----
+printf '%d\n' 0xfg 08 0z 1z
+# ----
+enable -d echo; echo $?; enable -d no_such; echo $?
