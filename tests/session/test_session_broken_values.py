@@ -133,7 +133,7 @@ def test_no_value_ends_the_kernel(receiving: planaria.Session, source: str, plac
 
 
 def test_representations_without_a_type(receiving: planaria.Session) -> None:
-    """A representation whose type is no text is left out, and standard error says so."""
+    """A representation whose type is not a string is left out, and standard error says so."""
     result = receiving.run(
         "class A:\n    def _repr_mimebundle_(self, **named): return {5: 1, 'text/html': '<b>'}\nA()"
     )

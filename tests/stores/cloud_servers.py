@@ -145,8 +145,8 @@ def _front_of(port: int) -> type[BaseHTTPRequestHandler]:
         return answer.status, answer.getheaders(), data
 
     class Front(BaseHTTPRequestHandler):
-        """Passes requests on; puts of the XML API as uploads of the JSON API, with its conditions, which are
-        not heeded there: so they are checked here, one put at a time.
+        """Passes requests on; puts of the XML API as uploads of the JSON API, with its conditions, which that
+        server ignores: so they are checked here, one put at a time.
         """
 
         protocol_version = "HTTP/1.1"

@@ -97,10 +97,12 @@ def _ask(value: Any, method: str, **options: Any) -> Any:
 
 
 def _text_keys(made: dict[Any, Any], value: Any) -> Bundle:
-    """Representations or metadata without what has no name that is text."""
+    """Representations or metadata without the entries whose key is not a string."""
     if all(isinstance(key, str) for key in made):
         return made
-    sys.stderr.write(f"display: a {type_label(value)} has representations whose type is no text; left out\n")
+    sys.stderr.write(
+        f"display: a {type_label(value)} has representations whose type is not a string; left out\n"
+    )
     return {key: one for key, one in made.items() if isinstance(key, str)}
 
 

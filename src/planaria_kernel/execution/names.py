@@ -139,7 +139,7 @@ def short_repr(value: Any, limit: int = MAX_REPR) -> str:
 
 
 def module_of(kind: type) -> str:
-    """The name of the module that a class says it is from, empty when that is no text."""
+    """The name of the module that a class says it is from, empty when that is not a string."""
     try:
         module = _module(kind)
     except AttributeError:  # a class whose namespace has none
