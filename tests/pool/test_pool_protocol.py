@@ -181,7 +181,8 @@ class Protocol(RuleBasedStateMachine):
     def new_worker(self) -> tuple[Worker, GatedStore]:
         gated: Any = GatedStore(self.store)
         worker = Worker(WorkerSettings(gated))
-        worker._folding._store = gated.folding = GatedStore(self.store)
+        folding: Any = GatedStore(self.store)
+        worker._folding._store = gated.folding = folding
         return worker, gated
 
     # -- what happens ----------------------------------------------------------------------------------------
