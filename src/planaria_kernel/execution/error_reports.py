@@ -111,7 +111,9 @@ def describe(error: BaseException, restore: Callable[[], object] = lambda: False
     report["lineno"] = line_number(error)
     if isinstance(error, SystemExit):
         code = error.code
-        report["exit_code"] = 0 if code is None else code if isinstance(code, int) else 1
+        # By its type, since an object may claim any class; a plain int also for those of subclasses.
+        is_status = issubclass(type(code), int)
+        report["exit_code"] = 0 if code is None else int.__add__(code, 0) if is_status else 1
     ask = True
     try:
         report["message"] = _cut(_message(error), MAX_MESSAGE)

@@ -96,7 +96,7 @@ class Reports:
                 error_reports.explain_awaiting(error)
             if type(error) is OverflowError:
                 error_reports.explain_size(error)
-            if isinstance(error, SystemExit) and not isinstance(error.code, (int, type(None))):
+            if isinstance(error, SystemExit) and not issubclass(type(error.code), (int, type(None))):
                 trampolines.call(lambda: print(error.code, file=sys.stderr))
             return ("error", trampolines.call(error_reports.describe, error, self._restore))
         except BaseException:
