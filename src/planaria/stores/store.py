@@ -156,8 +156,8 @@ class Store:
     def replace(self, name: str, version: Version, snapshot: Snapshot) -> bool:
         """Keep a complete snapshot in place of the delta that was saved as `version`, of the same state.
 
-        So what is loaded rests on nothing else. The version stays: a caller that expects it finds it, and saves
-        on top of it. False, and nothing is changed, when it is not the newest one of `name` any more.
+        So what is loaded rests on nothing else. The version stays: a caller that expects it finds it, and
+        saves on top of it. False, and nothing is changed, when it is not the newest one of `name` any more.
         """
         check_name(name)
         self.keep_images(snapshot)

@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 import planaria_kernel.errors
 from planaria_kernel.execution.names import module_of, name_of
@@ -110,10 +110,12 @@ def describe(error: BaseException, restore: Callable[[], object] = lambda: False
     report: dict[str, Any] = {"type": name_of(kind), "module": module_of(kind)}
     report["lineno"] = line_number(error)
     if isinstance(error, SystemExit):
-        code = error.code
+        code: object = error.code
         # By its type, since an object may claim any class; a plain int also for those of subclasses.
-        is_status = issubclass(type(code), int)
-        report["exit_code"] = 0 if code is None else int.__add__(code, 0) if is_status else 1
+        if issubclass(type(code), int):
+            report["exit_code"] = int.__add__(cast("int", code), 0)
+        else:
+            report["exit_code"] = 0 if code is None else 1
     ask = True
     try:
         report["message"] = _cut(_message(error), MAX_MESSAGE)
