@@ -177,7 +177,7 @@ def _widening_reduction(function: Callable[..., Any]) -> Callable[..., Any]:
     """`argmax` and `argmin`, whose `out` may be int64."""
 
     def wrapper(self: Any, axis: Any = None, out: Any = None, **kwargs: Any) -> Any:
-        if out is None or out.dtype.char != "q":
+        if getattr(getattr(out, "dtype", None), "char", None) != "q":
             result = function(self, axis, out, **kwargs)
             return result if out is not None or _is_compiled(sys._getframe(1)) else _widened(result)
         indices = function(self, axis, **kwargs)
