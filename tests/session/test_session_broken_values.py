@@ -125,7 +125,7 @@ def test_no_value_ends_the_kernel(receiving: planaria.Session, source: str, plac
     """Whatever a value's methods do, the kernel and the session's state survive wherever the value goes."""
     receiving.run(source)
     for place in places:
-        error = receiving.run(place, timeout=1).error
+        error = receiving.run(place, timeout=10).error
         if isinstance(error, planaria.TimeoutError):  # a method that never ends is stopped, as in any code
             assert error.state == "kept", (source, place, error)
         else:
@@ -175,7 +175,7 @@ def test_notes_without_end(receiving: planaria.Session) -> None:
     error = receiving.run("e = ValueError('text')\ne.__notes__ = range(10**30)\nraise e", timeout=60).error
     assert isinstance(error, planaria.ExecutionError)
     assert (error.type, str(error)) == ("ValueError", "ValueError: text")
-    assert "999" in error.traceback
+    assert error.traceback.endswith("999\n(further notes are left out)\n")
     assert len(error.traceback) < 10_000
 
 

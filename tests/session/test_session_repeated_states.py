@@ -210,6 +210,29 @@ def test_an_interrupt_does_not_reach_what_is_repeated() -> None:
         assert memory(session) == there
 
 
+def test_interrupting_a_session_that_goes_back() -> None:
+    """`interrupt()` while a session goes back is not raised on this side."""
+    with Session() as session:
+        session.execute("x = 0")
+        session.execute("x += 1")
+        session.execute("y = 1")
+        engine = session._engine
+        state = engine.passing_state()
+        assert state.kernel.commands
+        session.execute("x = y = None")
+        machine = engine.executor._machine  # type: ignore[attr-defined]
+        release = machine._release
+
+        def release_after_interrupt(value: int) -> None:
+            engine.executor.interrupt()
+            release(value)
+
+        machine._release = release_after_interrupt
+        engine.snapshots_for("rewind").restore(state.kernel)
+        machine._release = release
+        assert session.execute("(x, y)").value == (1, 1)
+
+
 def _restore_and_wait(engine: SessionEngine, state: WasmState) -> None:
     engine.snapshots_for("rewind").restore(state)
     time.sleep(10)  # ended by the signal

@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 import pytest
 from cloud_servers import AzureServer, GoogleServer
 from made_snapshots import make_snapshot
+from shared_places import check_place
 
 import planaria
 from planaria.stores.objects import ObjectStore
-from planaria.stores.opening import open_store
 
 pytestmark = pytest.mark.exhaustive
 
@@ -39,16 +39,7 @@ def store(server: AzureServer | GoogleServer, tmp_path: Path) -> Iterator[Object
 def test_by_url(server: AzureServer | GoogleServer, tmp_path: Path) -> None:
     """By a URL with the address of a server, any process finds what another has saved."""
     place = f"{server.bucket}/{tmp_path.name}?{urlencode(server.options)}"
-    store, other = open_store(place), open_store(place)
-    child = make_snapshot(2, parent=make_snapshot(1))
-    version = store.save("run/17 ä", child, note=b"said")
-    assert other.list() == ["run/17 ä"]
-    assert other.newest("run/17 ä") == version
-    assert other.load("run/17 ä").chain() == child.chain()
-    other.delete("run/17 ä")
-    assert store.list() == []
-    store.close()
-    other.close()
+    check_place(place)
 
 
 def test_what_is_expected(store: ObjectStore) -> None:

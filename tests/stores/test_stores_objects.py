@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import pytest
 from made_snapshots import make_snapshot
 from object_server import ObjectServer
+from shared_places import check_place
 
 import planaria
 from planaria.stores.collection import PLACE, Collection
@@ -39,17 +40,7 @@ def place(object_server: ObjectServer, tmp_path: Path) -> str:
 
 def test_s3(place: str) -> None:
     """By a URL, any process finds what another has saved; garbage is removed."""
-    store = open_store(place)
-    child = make_snapshot(2, parent=make_snapshot(1))
-    version = store.save("run/17 ä", child, note=b"said")
-    other = open_store(place)
-    assert other.list() == ["run/17 ä"]
-    assert other.newest("run/17 ä") == version
-    assert other.load("run/17 ä").chain() == child.chain()
-    other.delete("run/17 ä")
-    assert store.list() == []
-    store.close()
-    other.close()
+    check_place(place)
 
 
 def test_the_first_of_two_saves_succeeds(place: str) -> None:

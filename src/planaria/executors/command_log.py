@@ -1,6 +1,6 @@
 """The commands that a kernel was entered with since its memory was last read.
 
-WebAssembly is deterministic: an entry that neither the system, nor the host, nor a signal told anything is a
+WebAssembly is deterministic: an entry that gets nothing from the system, the host or a signal is a
 function of the memory and of its command. So a state after quick entries of that kind needs no copy of its
 pages. It is the one before with their commands, which are given again when the session goes back to it.
 """

@@ -504,7 +504,7 @@ class WasmExecutor(Executor):
             raise
         finally:
             self.fuel_used, self.waited = machine.fuel_used, machine.processor.seconds_lost
-        if machine.was_told or mailbox is None:
+        if machine.had_input or mailbox is None:
             self._log.base = None
         else:
             self._log.entries.append((command, time.thread_time() - began))
@@ -522,8 +522,10 @@ class WasmExecutor(Executor):
             clock.slept(math.ceil(seconds * 1e9))
 
     def interrupt(self, reason: StopReason = "interrupt") -> None:
-        if self._machine is not None:
-            self._machine.interrupt(reason)
+        machine = self._machine
+        # What is repeated is not what is to be stopped, which knows of it already.
+        if machine is not None and not machine.is_repeated:
+            machine.interrupt(reason)
 
     def _outside(self) -> AbstractContextManager[None]:
         return self._running().outside()

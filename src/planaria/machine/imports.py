@@ -39,7 +39,7 @@ class Guest(Protocol):
     too_large: Callable[[bytes], bytes]
     failure: BaseException | None
     has_called_system: bool
-    was_told: bool
+    had_input: bool
 
     @property
     def allocate(self) -> Callable[[int], int]: ...
@@ -90,7 +90,7 @@ def _system_function(index: int, signature: str) -> HostFunction:
 
     def callback(_environment: int | None, _caller: int, values: int, _count: int) -> int:
         machine = current.machine
-        machine.has_called_system = machine.was_told = True  # type: ignore[union-attr]
+        machine.has_called_system = machine.had_input = True  # type: ignore[union-attr]
         try:
             view = values_at[values]
             view[0] = machine.functions[index](*unpack(view))  # type: ignore[union-attr]
@@ -113,7 +113,7 @@ def _host_call() -> HostFunction:
     def callback(_environment: int | None, _caller: int, values: int, _count: int) -> int:
         machine = current.machine
         assert machine is not None
-        machine.was_told = True
+        machine.had_input = True
         try:
             view = values_at[values]
             reply_at, reply_length_at = view[8], view[12]

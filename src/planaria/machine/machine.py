@@ -113,11 +113,12 @@ class Machine:
         self.failure: BaseException | None = None
         #: Whether the guest has called the system since this was last set to False.
         self.has_called_system = True
-        self.was_told = False
+        self.had_input = False
         """Whether the guest got anything from outside in the last call: from the system or the host, or a
         signal. Without that, the call is a function of the memory before it.
         """
-        self._is_repeated = False
+        self.is_repeated = False
+        """Whether a call is being made again (see `repeat`)."""
         store = wasmtime.Store(engine(metered))
         self._is_metered = metered
         #: The instructions of the last call, of a metered machine.
@@ -244,12 +245,12 @@ class Machine:
 
         No interrupt reaches it; whether there was one. Raises `Stopped`, also when it asks for something.
         """
-        self._is_repeated = True
+        self.is_repeated = True
         try:
             reason = self.enter(function, Guard())
         finally:
-            self._is_repeated = False
-        if self.was_told:
+            self.is_repeated = False
+        if self.had_input:
             raise Stopped("a call that was made again went another way", None)
         return reason is not None
 
@@ -257,7 +258,7 @@ class Machine:
         """Run `function`, which calls into the guest, on a large stack, watched by the ticker."""
         self._guard = guard
         self._reason = self._interrupted_at = None
-        self._kill = self._delivered = self._raised = self.was_told = False
+        self._kill = self._delivered = self._raised = self.had_input = False
         self.failure = None
         self._forget_calls()
         self._cpu_clock = None
@@ -421,7 +422,7 @@ class Machine:
         `set_epoch_callback`.
         """
         self.processor.go_on(self._is_stopping)
-        if self._is_repeated:
+        if self.is_repeated:
             return 1
         if self._kill:
             raise Trap("stopped hard")
@@ -445,7 +446,7 @@ class Machine:
             self._signal(_SIGALRM_OF_C)
 
     def _signal(self, number: int) -> None:
-        self.was_told = True
+        self.had_input = True
         self._store.set_epoch_deadline(_FAR_AWAY)  # the call below must not be visited
         top = self._stack_pointer.get()
         self._stack_pointer.set(top - _RED_ZONE)

@@ -62,13 +62,21 @@ class Folding:
         self._thread.start()
 
     def _work(self) -> None:
-        while True:
+        try:
+            while True:
+                with self._changed:
+                    if not self._waiting:
+                        self._end()
+                        return
+                self.fold_one()
+        except BaseException:
             with self._changed:
-                if not self._waiting:
-                    self._thread = None
-                    self._changed.notify_all()
-                    return
-            self.fold_one()
+                self._end()  # `close` must not wait for a thread that failed
+            raise
+
+    def _end(self) -> None:
+        self._thread = None
+        self._changed.notify_all()
 
     def fold_one(self) -> None:
         """Fold the delta that has waited longest."""

@@ -43,6 +43,7 @@ _STANDARD_LIBRARY = tuple(
 
 #: Notes of an exception that are shown.
 MAX_NOTES = 1000
+_MORE_NOTES = "(further notes are left out)"
 
 #: What asyncio and `await` say when they are given the value of a call instead of something to await.
 _NOT_AWAITABLE = re.compile(
@@ -220,7 +221,8 @@ def _keep_user_frames(outermost: traceback.TracebackException) -> None:
                 described.stack = _Excerpt(described.stack)
         notes = described.__notes__
         if isinstance(notes, Sequence) and not isinstance(notes, (str, bytes)):
-            described.__notes__ = list(itertools.islice(notes, MAX_NOTES))
+            kept = list(itertools.islice(notes, MAX_NOTES + 1))
+            described.__notes__ = kept if len(kept) <= MAX_NOTES else [*kept[:-1], _MORE_NOTES]
         for inner in (described.__cause__, described.__context__, *(described.exceptions or ())):
             if inner is not None:
                 waiting.append(inner)
