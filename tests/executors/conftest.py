@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from container_engine import IMAGE, running_engine
+from processes import new
 
 from planaria import (
     ContainerConfig,
@@ -70,4 +71,11 @@ def home(request: pytest.FixtureRequest) -> Callable[[], Executor]:
 def session(home: Callable[[], Executor]) -> Iterator[Session]:
     """A session with that executor."""
     with Session(executor=home()) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Session]:
+    """A session for tests that leave nothing behind."""
+    with new() as session:
         yield session

@@ -61,7 +61,7 @@ class Memories:
         size = min(count, pages - start) * PAGE_BYTES
         self.machine.memory.write(start * PAGE_BYTES, bytes([value]) * size)
         self.machine.linear.private.is_looked_at = False  # as after a call of the guest with page faults
-        self.current._at_rest = None
+        self.current._known.memory = None
 
     def capture(self, *, shared: bool) -> None:
         known = self.states[-1][0] if self.states else None
@@ -78,7 +78,7 @@ class Memories:
             case "grow", pages:
                 assert self.machine.linear.grow(pages * WASM_PAGE_BYTES) >= 0
                 self.machine.memory.refresh()
-                self.current._at_rest = None
+                self.current._known.memory = None
             case "capture", shared:
                 self.capture(shared=shared)
             case "restore", number:
