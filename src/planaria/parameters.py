@@ -8,7 +8,13 @@ from difflib import get_close_matches
 from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
-__all__ = ["check_strings", "suggest_field_names", "suggest_names", "suggest_option_names"]
+__all__ = [
+    "check_string_dict",
+    "check_strings",
+    "suggest_field_names",
+    "suggest_names",
+    "suggest_option_names",
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,6 +77,15 @@ def check_strings(name: str, given: object) -> None:
     for one in given:
         if not isinstance(one, str):
             raise TypeError(f"{name}= must be a list of strings; {one!r} is of type {type(one).__name__}")
+
+
+def check_string_dict(name: str, given: object) -> None:
+    """Raise TypeError when the argument `name` is not a dict or other mapping of strings to strings."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name}= must be a dict of strings, not {_described(given)}")
+    for one in (*given.keys(), *given.values()):
+        if not isinstance(one, str):
+            raise TypeError(f"{name}= must be a dict of strings; {one!r} is of type {type(one).__name__}")
 
 
 def _described(value: object) -> str:

@@ -16,9 +16,9 @@ from planaria.errors import RuntimeSetupError
 from planaria.executors import container_engine
 from planaria.executors.executor import Installed, Packages, ProxyPlace, Uninstalled, WorkspaceOptions
 from planaria.executors.pipe import Pipe
-from planaria.executors.process import PROGRAM, Process, ProcessExecutor, check_strings
+from planaria.executors.process import PROGRAM, Process, ProcessExecutor
 from planaria.limits import NOT_GIVEN, NotGiven
-from planaria.parameters import suggest_field_names
+from planaria.parameters import check_string_dict, check_strings, suggest_field_names
 
 if TYPE_CHECKING:
     import docker
@@ -99,7 +99,8 @@ class ContainerConfig:
                 raise TypeError(
                     "ContainerConfig(mounts=…): expected tuples (directory, path in the container, writable)"
                 )
-        check_strings("ContainerConfig", deps=self.deps, env=self.env)
+        check_strings("deps", self.deps)
+        check_string_dict("env", self.env)
 
 
 class ContainerExecutor(ProcessExecutor):

@@ -6,7 +6,7 @@ import secrets
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from planaria.errors import ProtocolError, RuntimeSetupError, SessionError
@@ -19,7 +19,7 @@ from planaria.fork import in_forked_child
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria_kernel.protocol import decode, encode
 
-__all__ = ["PROGRAM", "Process", "ProcessExecutor", "check_strings"]
+__all__ = ["PROGRAM", "Process", "ProcessExecutor"]
 
 #: Starts a kernel, with the directory that it is found in as the first argument.
 PROGRAM: Final = (
@@ -44,14 +44,6 @@ _living: Final[weakref.WeakSet[ProcessExecutor]] = weakref.WeakSet()
 def _after_fork() -> None:
     for executor in list(_living):
         executor.abandon()
-
-
-def check_strings(name: str, **fields: Sequence[str] | Mapping[str, str]) -> None:
-    """Raise TypeError for the first field that is not a list, or a dict, of strings."""
-    for field, value in fields.items():
-        strings = [*value.keys(), *value.values()] if isinstance(value, Mapping) else value
-        if isinstance(strings, str) or not all(isinstance(string, str) for string in strings):
-            raise TypeError(f"{name}({field}={value!r}): expected a list of strings or a dict of strings")
 
 
 class Process(ABC):

@@ -16,10 +16,10 @@ from planaria.errors import RuntimeSetupError
 from planaria.executors.executor import Installed, Packages, ProxyPlace, Uninstalled, WorkspaceOptions
 from planaria.executors.messages import Query
 from planaria.executors.pipe import Pipe
-from planaria.executors.process import PROGRAM, Process, ProcessExecutor, check_strings
+from planaria.executors.process import PROGRAM, Process, ProcessExecutor
 from planaria.executors.virtualenv import Environment, guest_directory, prepare
 from planaria.limits import NOT_GIVEN, NotGiven
-from planaria.parameters import suggest_field_names
+from planaria.parameters import check_string_dict, check_strings, suggest_field_names
 from planaria.process_groups import kill_group
 
 __all__ = ["INHERITED", "SubprocessConfig", "SubprocessExecutor"]
@@ -113,7 +113,9 @@ class SubprocessConfig:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
                 raise ValueError(f"SubprocessConfig({name}={value!r}): must be greater than 0")
-        check_strings("SubprocessConfig", deps=self.deps, inherit=self.inherit, env=self.env)
+        check_strings("deps", self.deps)
+        check_strings("inherit", self.inherit)
+        check_string_dict("env", self.env)
 
 
 class SubprocessExecutor(ProcessExecutor):

@@ -5,27 +5,25 @@ from __future__ import annotations
 import _thread
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Final
 from weakref import WeakMethod
 
 from planaria.errors import SessionError
-from planaria.executors.command_log import CommandLog
 from planaria.executors.executor import (
     Entered,
     Executor,
     Host,
-    Installed,
     Packages,
     SandboxSetup,
     Snapshots,
     TierNeeded,
-    Uninstalled,
 )
 from planaria.executors.host_endpoint import HostEndpoint, unknown_request
 from planaria.executors.journal import Entry, Journal, Keyframe, Player
+from planaria.executors.known_state import KnownState
 from planaria.executors.machine_factory import MachineFactory
 from planaria.executors.messages import (
     Command,
@@ -39,15 +37,13 @@ from planaria.executors.messages import (
 from planaria.executors.system_changes import changed
 from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
-from planaria.files.layout import SITE
 from planaria.limits import Guard, Limits, Stopped, StopReason
-from planaria.machine.changes import ChangedPages
 from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.imports import weak_method
 from planaria.machine.machine import Machine
 from planaria.machine.mailbox import put_command, take_report
-from planaria.machine.memory import PAGE_BYTES, MemoryFile, has_mappings_left
+from planaria.machine.memory import MemoryFile, has_mappings_left
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.clock import VirtualClock
 from planaria.machine.wasi.process import ProcessExit
@@ -105,22 +101,9 @@ class WasmExecutor(Executor):
     _image: Image
 
     def __init__(self) -> None:
-        self._deferred: Mapping[str, object] | None = None
-        #: The settings of a kernel that was not entered otherwise: its state is that of the image with
-        #: these settings deferred.
-        self._birth: Mapping[str, object] | None = None
-        #: The memory of a kernel that was not entered since it became a state, or was captured, need not be
-        #: read: a memory, and what is written over it.
-        self._at_rest: tuple[MemoryFile, ChangedPages] | None = None
+        #: What is known of the present state.
+        self._known = KnownState()
         self._machine: Machine | None = None
-        #: What leads to the present state from the one that was last captured.
-        self._log = CommandLog()
-        #: What the system had of tables when it was last captured; None when it may have others.
-        self._tables: dict[str, Any] | None = None
-        #: The bytes of pages that earlier machines copied for states.
-        self._copied = 0
-        #: The clock's state when the kernel, at rest since, was first captured.
-        self._clock_at_rest: dict[str, int] | None = None
 
     def start(self, host: Host, limits: Limits, setup: SandboxSetup | None = None) -> None:
         if setup is None:
@@ -165,11 +148,9 @@ class WasmExecutor(Executor):
 
     @property
     def packages(self) -> Packages:
-        return self
+        from planaria.executors.wheels import SandboxPackages  # pip's part is seldom wanted
 
-    @property
-    def packages_path(self) -> str:
-        return SITE
+        return SandboxPackages(self.files, self.jump)
 
     @property
     def settings(self) -> Mapping[str, object]:
@@ -197,7 +178,7 @@ class WasmExecutor(Executor):
             # Only now: a file without a name exists as long as it is open.
             if goes_on:
                 old.wasi.locks.forget()
-            self._copied += old.linear.copied
+            self._known.copied += old.linear.copied
             old.close()
             old.wasi.close()
 
@@ -220,10 +201,7 @@ class WasmExecutor(Executor):
         """The kernel is that of the image, or of `state`, and nothing was done since."""
         if self._journal is not None:
             self._journal.jump()
-        self._clock_at_rest = self._birth = self._tables = None
-        self._log.base = None
-        self._at_rest = (self._image.memory, {}) if state is None else (state.memory, state.pages)
-        self._deferred = None if state is None else state.deferred
+        self._known.begin(self._image, state)
 
     def reset(self) -> None:
         """A fresh instance of the image; files stay as they are."""
@@ -247,12 +225,11 @@ class WasmExecutor(Executor):
 
     def configure(self, settings: Mapping[str, object]) -> Entered:
         entered = super().configure(settings)
-        self._birth = settings
-        self._at_rest = self._image.memory, {}
+        self._known.configured(self._image, settings)
         return entered
 
     def configure_later(self, settings: Mapping[str, object]) -> None:
-        self._deferred = {**(self._deferred or {}), **settings}
+        self._known.deferred = {**(self._known.deferred or {}), **settings}
 
     def capture(
         self,
@@ -268,63 +245,28 @@ class WasmExecutor(Executor):
         kernel takes it first. `shared` says that others will continue from this state beside this executor.
         With `repeats` it may be the state before with commands to be repeated, so that no memory is read.
         """
-        machine = self._running()
-        if repeats and self._at_rest is None and self._journal is None:
-            commands, base = self._log.commands(), self._log.base
-            if base is not None and commands and base.size == machine.memory_bytes:
-                return self._state_of(base.memory, base.size, base.pages, base.copied, commands)
-        if complete and self._deferred is not None:
-            entered = self.enter(Configure({}), Guard(deadline=time.monotonic() + _PATIENCE))
-            if entered.reason == "interrupt":
-                raise KeyboardInterrupt
-            if not isinstance(entered.report, Done):
-                raise SessionError(f"the kernel refuses its settings: {entered.report!r}")
-        if complete and self._birth is not None:
-            self._birth = self._at_rest = None
+        machine, now = self._running(), self._known
+        if repeats and self._journal is None and (state := now.repeatable(machine, self.files)) is not None:
+            return state
+        if complete:
+            if now.deferred is not None:
+                self._take_deferred()
+            now.forget_birth()
         most = _MOST_COPIED if shared else _MOST_PAGES if has_mappings_left() else _MOST_PAGES_UNMAPPED
-        if self._at_rest is None or len(self._at_rest[1]) * PAGE_BYTES > most:
+        if not now.is_memory_known(most):
             with host_resources("capturing the state of a session"):
-                self._at_rest = machine.pages(most, {} if known is None else known.pages)
+                now.read(machine, most, {} if known is None else known.pages)
             if self._journal is not None:
                 self._journal.captured()
-        memory, pages = self._at_rest
-        state = self._state_of(memory, machine.memory_bytes, pages, self._copied + machine.linear.copied, ())
-        if self._birth is None:
-            self._log.begin(state)
-        else:
-            self._log.base = None
-        return state
+        return now.state(machine, self.files)
 
-    def _state_of(
-        self,
-        memory: MemoryFile,
-        size: int,
-        pages: ChangedPages,
-        copied: int,
-        commands: tuple[tuple[bytes, float], ...],
-    ) -> WasmState:
-        """The present state, whose memory is given."""
-        machine = self._running()
-        deferred = None
-        if self._birth or self._deferred:
-            deferred = {**(self._birth or {}), **(self._deferred or {})}
-        if self._tables is None or machine.has_called_system:
-            self._tables = machine.wasi.tables()
-            machine.has_called_system = False
-        system = {**self._tables, **machine.wasi.running()}
-        # Time does not change a kernel at rest: however often it is captured, it is the same state.
-        self._clock_at_rest = system["clock"] = self._clock_at_rest or system["clock"]
-        return WasmState(
-            self._image,
-            memory,
-            size,
-            pages,
-            system,
-            self.files.snapshot(),
-            deferred,
-            copied,
-            commands,
-        )
+    def _take_deferred(self) -> None:
+        """Have the kernel take the settings that it has yet to take."""
+        entered = self.enter(Configure({}), Guard(deadline=time.monotonic() + _PATIENCE))
+        if entered.reason == "interrupt":
+            raise KeyboardInterrupt
+        if not isinstance(entered.report, Done):
+            raise SessionError(f"the kernel refuses its settings: {entered.report!r}")
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
         """Become a captured state, which may be another executor's; on failure nothing has changed."""
@@ -354,12 +296,12 @@ class WasmExecutor(Executor):
 
         Raises SessionError.
         """
-        self._log.begin(state)
+        self._known.log.begin(state)
         if not state.commands:
             return False
         machine, addresses = self._running(), self._image.addresses
         assert addresses.mailbox is not None
-        self._at_rest = None
+        self._known.memory = None
         is_interrupted = False
         try:
             for command, _ in state.commands:
@@ -391,26 +333,9 @@ class WasmExecutor(Executor):
         other = WasmExecutor()
         factory = self._factory.for_copy(host, files, journal)
         other._begin(factory, state.image, self._tier, self._value_memory)
-        other._copied = state.copied
+        other._known.copied = state.copied
         other.restore(state, files=False)
         return other
-
-    def install(self, requirements: Sequence[str]) -> Installed:
-        """Unpack wheels in pure Python into the session's files, at `packages_path`.
-
-        What the runtime brings is already present. Takes as long as pip does.
-        """
-        from planaria.executors.wheels import install  # pip's part is seldom wanted
-
-        self.jump()
-        return install(requirements, self.files)
-
-    def uninstall(self, names: Sequence[str]) -> Uninstalled:
-        """Remove what `install` has put there; what the runtime brings cannot be removed."""
-        from planaria.executors.wheels import uninstall
-
-        self.jump()
-        return uninstall(names, self.files)
 
     def abandon(self) -> None:
         """In a forked child: forget a machine in which a thread was that does not exist here."""
@@ -432,7 +357,8 @@ class WasmExecutor(Executor):
     # -- entering ------------------------------------------------------------------------------------------
 
     def enter(self, command: Command, guard: Guard) -> Entered:
-        deferred, self._deferred = self._deferred, None
+        known = self._known
+        deferred, known.deferred = known.deferred, None
         self.fuel_used, self.waited = 0, 0.0
         endpoint = self._endpoint
         if self._machine is not None and isinstance(command, (RunCode, RunScript)):
@@ -440,28 +366,29 @@ class WasmExecutor(Executor):
         try:
             endpoint.begin(command, deferred, guard=guard)
         except BaseException:
-            self._deferred = deferred
+            known.deferred = deferred
             raise
-        self._birth = self._at_rest = self._clock_at_rest = None
+        known.birth = known.memory = known.clock = None
         entered = self._journaled(guard)
         linear = self._running().linear
         if linear.is_new and isinstance(command, (RunCode, RunScript)):
             linear.has_run()
         if type(entered.report) is Refused:
-            self._deferred = deferred
+            known.deferred = deferred
         return entered
 
     def repeat(self, entry: Entry, player: Player) -> Entered:
         """Make an entry again as it was recorded. Raises ReplayError when the code goes another way, and
         Stopped.
         """
-        self._deferred = None
+        known = self._known
+        known.deferred = None
         self._endpoint.repeat(entry.command)
         if entry.captured:
             self.capture()
         if entry.slept:
             self.slept(entry.slept)
-        self._birth = self._at_rest = self._clock_at_rest = None
+        known.birth = known.memory = known.clock = None
         player.play(entry)
         return self._journaled(Guard())
 
@@ -482,9 +409,9 @@ class WasmExecutor(Executor):
 
     def keyframe(self) -> Keyframe:
         """The present state of the memory itself, for a journal."""
-        self._birth = self._at_rest = None
+        self._known.birth = self._known.memory = None
         keyframe = Keyframe(replace(self.capture(), deferred=None), self._tier.value)
-        self._at_rest = None
+        self._known.memory = None
         return keyframe
 
     def _entered(self, machine: Machine, guard: Guard) -> Entered:
@@ -505,9 +432,9 @@ class WasmExecutor(Executor):
         finally:
             self.fuel_used, self.waited = machine.fuel_used, machine.processor.seconds_lost
         if machine.had_input or mailbox is None:
-            self._log.base = None
+            self._known.log.base = None
         else:
-            self._log.entries.append((command, time.thread_time() - began))
+            self._known.log.entries.append((command, time.thread_time() - began))
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:
@@ -546,7 +473,7 @@ class WasmExecutor(Executor):
             return _EMPTY
         match kind, self._endpoint.decode(request[1:]):
             case Request.FILES, tuple(change):
-                self._tables = None
+                self._known.tables = None
                 # What a timer interrupts could not be repeated.
                 is_repeatable = self._journal is not None or isinstance(self._factory.clock, VirtualClock)
                 return encode(changed(self._running(), self.files, change, may_interrupt=not is_repeatable))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import errno
-import fnmatch
 import html
 import io
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -23,6 +21,7 @@ from planaria.files.filesystem import (
     Stat,
     failure,
 )
+from planaria.files.globbing import matching_paths
 from planaria.files.manifest import bytes_of, text_of
 from planaria.files.stream import HandleIO
 from planaria.files.transfer import ImportBudget, copy_tree
@@ -264,59 +263,10 @@ class Files(Shown):
         `*`, `?` and `[...]` match within a name, `**` any number of directories; names that begin with
         a dot are matched only by a pattern that does, too. Links to directories are not descended by `**`.
         """
-        start = self._path("")
-        text = pattern
-        if pattern.startswith("/"):
-            start, text = b"/", pattern.lstrip("/")
         with _reporting(pattern):
-            found = [start.rstrip(b"/")]
-            parts = [part for part in text.split("/") if part]
-            for number, part in enumerate(parts):
-                found = self._match(found, part, last=number == len(parts) - 1)
-        return sorted({text_of(path or b"/") for path in found})
-
-    def _match(self, directories: list[bytes], part: str, last: bool) -> list[bytes]:
-        found: list[bytes] = []
-        if part == "**":
-            seen: set[bytes] = set()
-            pending = list(directories)
-            while pending:
-                path = pending.pop()
-                if path in seen:
-                    continue
-                seen.add(path)
-                found.append(path)
-                for entry in self._entries(path):
-                    if entry.name.startswith(b"."):
-                        continue
-                    if entry.kind is FileKind.DIRECTORY:
-                        pending.append(path + b"/" + entry.name)
-                    elif last:
-                        found.append(path + b"/" + entry.name)
-            return found
-        if not any(letter in part for letter in "*?["):
-            name = bytes_of(part)
-            return [path + b"/" + name for path in directories if self._there(path + b"/" + name)]
-        matches = re.compile(fnmatch.translate(part)).match
-        for path in directories:
-            for entry in self._entries(path):
-                name_text = text_of(entry.name)
-                if matches(name_text) and (not name_text.startswith(".") or part.startswith(".")):
-                    found.append(path + b"/" + entry.name)
-        return found
-
-    def _entries(self, path: bytes) -> list[Any]:
-        try:
-            return list(self.filesystem.scandir(path or b"/"))
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-
-    def _there(self, path: bytes) -> bool:
-        try:
-            self.filesystem.stat(path, follow=False)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        return True
+            start = b"/" if pattern.startswith("/") else self._path("")
+            found = matching_paths(self.filesystem, start, pattern)
+        return sorted({text_of(path) for path in found})
 
     # -- changing --------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Final
 from planaria.errors import RuntimeSetupError
 from planaria.files.layout import standard_layout
 from planaria.limits import Guard, Stopped
+from planaria.machine.booting import run_source, set_stack_limits
 from planaria.machine.image import Addresses, Image, keep_image, make_immortal
 from planaria.machine.machine import Machine
 from planaria.machine.mailbox import put_command, take_report
@@ -119,8 +120,8 @@ def boot_image(recipe: Recipe) -> Image:
         source = _BOOT.format(
             path=GUEST_PATH, archive=ARCHIVE_PATH, library=STANDARD_LIBRARY_PATH, modules=full
         )
-        machine.set_stack_limits()
-        machine.turn(source)
+        set_stack_limits(machine)
+        run_source(machine, source)
         if not reports or reports[-1][:1] != b"B":
             text = b"".join(printed).decode("utf-8", "replace").strip()
             raise RuntimeSetupError(f"the guest did not boot:\n{text}")

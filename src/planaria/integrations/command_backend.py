@@ -14,6 +14,7 @@ from planaria.errors import CrashError, Interrupted, PlanariaError, SessionClose
 from planaria.integrations.backend_files import BackendFiles
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.session import kernel_queries
+from planaria.session.collector import Listeners
 
 if TYPE_CHECKING:
     from planaria.session._sync.session import Session
@@ -270,7 +271,7 @@ class CommandBackend:
     ) -> Result:
         seconds: float | NotGiven = NOT_GIVEN if timeout is None else timeout
         try:
-            return self.session._run_program(script, seconds, stdin, on_output)
+            return self.session._run_script(script, seconds, stdin, Listeners(on_bytes=on_output))
         except SessionClosed as error:
             raise BackendClosed(str(error)) from error
 

@@ -135,7 +135,7 @@ def session_tools(session: Session) -> list[SessionTool]:
         return answer_of(session.run(code, NOT_GIVEN if timeout is None else timeout))
 
     def run_bash(command: str, timeout: float | None = None) -> Answer:
-        return answer_of(session._run_script(command, NOT_GIVEN if timeout is None else timeout, ""))
+        return answer_of(session._run_script(command, NOT_GIVEN if timeout is None else timeout))
 
     def read_file(path: str) -> Answer:
         return Answer(session.files.read_bytes(path).decode())

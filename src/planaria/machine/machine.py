@@ -21,7 +21,6 @@ from weakref import WeakMethod
 import wasmtime
 from wasmtime import TrapCode
 
-from planaria.errors import SessionError
 from planaria.files import interruption
 from planaria.limits import Guard, Stopped, StopReason
 from planaria.machine.changes import ChangedPages
@@ -60,9 +59,6 @@ Result = TypeVar("Result")
 _SIGINT: Final = int(_signal.SIGINT)
 _SIGINT_OF_C: Final = 2
 _SIGALRM_OF_C: Final = 14
-#: How much of the stack CPython may use, in bytes: what a desktop has, and half of what the module has. The
-#: rest is for functions of extension modules, which do not look at the limit.
-STACK_USED: Final = 8 << 20
 #: LLVM keeps up to 128 bytes below the stack pointer (its red zone) in use; step well over them.
 _RED_ZONE: Final = 1024
 _FAR_AWAY: Final = 1 << 40
@@ -139,10 +135,10 @@ class Machine:
         self._stack_pointer = RawGlobal(
             store, export(store, instance, "__stack_pointer"), checked=bool(_shapes)
         )
-        self.allocate = self._function(instance, "host_alloc")
-        self._call = self._function(instance, "PyObject_CallNoArgs")
-        self._release = self._function(instance, "_Py_DecRef")
-        self._set_interrupt = self._function(instance, "PyErr_SetInterruptEx")
+        self.allocate = self.function("host_alloc")
+        self._call = self.function("PyObject_CallNoArgs")
+        self._release = self.function("_Py_DecRef")
+        self._set_interrupt = self.function("PyErr_SetInterruptEx")
         wasi.memory = self.memory
         self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
         # What the ticker looks at while a call runs.
@@ -168,8 +164,9 @@ class Machine:
         self._calls_to_wake: SimpleQueue[None] = SimpleQueue()
         wasi.sleep = weak_method(self.sleep)
 
-    def _function(self, instance: wasmtime.Instance, name: str) -> RawFunction:
-        function: wasmtime.Func = export(self._store, instance, name)
+    def function(self, name: str) -> RawFunction:
+        """A function that the module exports; to be called in `guarded`."""
+        function: wasmtime.Func = export(self._store, self._instance, name)
         if (shape := _shapes.get(name)) is None:
             shape = _shapes[name] = RawFunction.shape_of(self._store, function)
         return RawFunction(self._store, function, shape)
@@ -201,32 +198,6 @@ class Machine:
 
     # -- calls ----------------------------------------------------------------------------------------
 
-    def turn(self, source: str) -> int:
-        """Run source in the guest's `__main__`, as the artifact offers it; for booting only."""
-
-        def run() -> int:
-            turn = self._function(self._instance, "turn")
-            data = source.encode()
-            at = self.allocate(len(data))
-            self.memory.write(at, data)
-            return turn(at, len(data))
-
-        return self._guarded(run, Guard())
-
-    def set_stack_limits(self) -> None:
-        """Report to CPython how large its stack is, which it believes to be 128 KiB; for booting only.
-
-        The limits are in the thread state, so that all that begins from the image has them.
-        """
-
-        def run() -> None:
-            thread_state = self._function(self._instance, "PyThreadState_Get")()
-            protect = self._function(self._instance, "PyUnstable_ThreadState_SetStackProtection")
-            if protect(thread_state, STACK_BASE - STACK_USED, STACK_USED):
-                raise SessionError("the guest refuses its stack")
-
-        self._guarded(run, Guard())
-
     def enter(self, function: int, guard: Guard) -> StopReason | None:
         """Call the guest's function object at address `function` without arguments.
 
@@ -237,7 +208,7 @@ class Machine:
         def run() -> None:
             self._release(self._call(function))
 
-        self._guarded(run, guard)
+        self.guarded(run, guard)
         return self._reason
 
     def repeat(self, function: int) -> bool:
@@ -254,7 +225,7 @@ class Machine:
             raise Stopped("a call that was made again went another way", None)
         return reason is not None
 
-    def _guarded(self, function: Callable[[], Result], guard: Guard) -> Result:
+    def guarded(self, function: Callable[[], Result], guard: Guard) -> Result:
         """Run `function`, which calls into the guest, on a large stack, watched by the ticker."""
         self._guard = guard
         self._reason = self._interrupted_at = None

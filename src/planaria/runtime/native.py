@@ -54,7 +54,7 @@ __all__ = [
 TESTED_VERSIONS: Final = range(49, 51)
 
 #: Stack of the guest in bytes. CPython measures its recursion by its stack in linear memory, 8 MiB (see
-#: `machine.STACK_USED`); while it uses that, compiled code uses up to 12 times as much of this one.
+#: `booting.STACK_USED`); while it uses that, compiled code uses up to 12 times as much of this one.
 WASM_STACK_SIZE: Final = 128 << 20
 #: The least stack in bytes a thread needs on which guests run (`threading.stack_size`).
 HOST_STACK_SIZE: Final = 160 << 20

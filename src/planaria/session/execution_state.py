@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from planaria.errors import PlanariaError, ProtocolError
+from planaria.errors import PlanariaError, ProtocolError, SessionError
 from planaria.executors.messages import (
     CallAnswer,
     Cancel,
@@ -209,6 +209,11 @@ class ExecutionState:
             return None
         return self.timer
 
+    @property
+    def next_timer(self) -> float | None:
+        """Seconds until a timer of the code fires; None when it waits for none."""
+        return None if self.wake_at is None else max(0.0, self.wake_at - time.monotonic())
+
     def skip_wait(self) -> float:
         """The next timer is due now; how long the code would have waited, in seconds."""
         self._command = Resume()
@@ -396,6 +401,13 @@ class ExecutionState:
             return decode(encoded, Budget(deadline, self.limits.decoded()), [])
         except DecodeLimitError as error:
             return Repr(f"a value of {len(encoded)} bytes that cannot be decoded: {error}", "undecodable")
+
+    def final_result(self) -> Result:
+        """Raises SessionError while the execution waits."""
+        if self.result is None:
+            calls = ", ".join(f"{call.name}() (id {call.id})" for call in self.pending.values()) or "a timer"
+            raise SessionError(f"this execution still waits for {calls}: resolve, reject or cancel it first")
+        return self.result
 
     def result_so_far(self, requests: list[NetworkRequest], peak_memory_bytes: int) -> Result:
         """What it has come to so far."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -11,7 +12,7 @@ from planaria.errors import SessionError
 from planaria.limits import Limits
 from planaria.snapshot.state import SessionState
 
-__all__ = ["CheckpointBudget", "History", "HistoryEntry", "Past", "Point"]
+__all__ = ["CheckpointBudget", "History", "HistoryEntry", "Past", "Point", "html_table"]
 
 #: Automatic checkpoints that a session keeps at most.
 _KEEP_POINTS: Final = 64
@@ -35,6 +36,16 @@ class HistoryEntry:
     error: str | None
     checkpoint: str | int | None
     """The label or number with which `rewind` goes back to just before it, None when that was thinned out."""
+
+
+def html_table(entries: Sequence[HistoryEntry]) -> str:
+    """The executions as a table, a row for each."""
+    rows = "".join(
+        f"<tr><td>{entry.count}</td><td><code>{html.escape(entry.code.strip()[:100])}</code></td>"
+        f"<td>{entry.duration_ms:.1f} ms</td><td>{html.escape(entry.error or '')}</td></tr>"
+        for entry in entries
+    )
+    return f"<table>{rows}</table>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -130,7 +130,7 @@ def bash_function(
         if not command:
             return Answer("bash: `command` is missing", is_error=True)
         seconds = timeout_ms / 1000 if timeout_ms else timeout
-        result = session._run_script(command, NOT_GIVEN if seconds is None else seconds, "")
+        result = session._run_script(command, NOT_GIVEN if seconds is None else seconds)
         return replace(answer_of(result), is_error=result.exit_code != 0)
 
     return bash

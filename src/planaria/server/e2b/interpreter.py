@@ -129,7 +129,7 @@ async def _run(
         script = "\n".join(["(", *lines, code, ")"]) if lines else code
         with_listener = listener.set(take)
         try:
-            return await named.show(code, "bash", lambda: session._run_script(script, timeout, ""))
+            return await named.show(code, "bash", lambda: session._run_script(script, timeout))
         finally:
             listener.reset(with_listener)
     if environment:

@@ -25,6 +25,7 @@ from planaria.server.problems import Problem
 from planaria.server.routes import Server
 from planaria.server.served_session import ServedSession
 from planaria.server.settings import Token
+from planaria.session.collector import Listeners
 from planaria.session.result import Output, Result
 
 __all__ = ["process_routes"]
@@ -214,8 +215,8 @@ async def _execute(
 
     def run() -> Awaitable[Result]:
         if process.input is None:
-            return named.session._run_program(script, seconds, b"", listen_to_bytes)
-        return named.session._run_script(f"(\n{script}\n)", seconds, "")
+            return named.session._run_script(script, seconds, program=Listeners(on_bytes=listen_to_bytes))
+        return named.session._run_script(f"(\n{script}\n)", seconds)
 
     before = listener.set(heard)
     named.reader = None if process.input is None else process.input.read

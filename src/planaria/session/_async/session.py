@@ -5,13 +5,12 @@ from __future__ import annotations
 import builtins
 import contextlib
 import html
-import time
 from collections.abc import Callable
 from functools import partial
 from types import TracebackType
 from typing import NoReturn, Self, TypeVar, overload
 
-from planaria.errors import SessionClosed, SessionError, Suspended
+from planaria.errors import SessionClosed, Suspended
 from planaria.executors.messages import HostCall, Ok, Raised
 from planaria.executors.pickled_variables import Variables
 from planaria.files.view import Files
@@ -28,7 +27,7 @@ from planaria.session.collector import Listeners
 from planaria.session.engine import SessionEngine
 from planaria.session.error_mapping import with_traceback
 from planaria.session.execution_state import ExecutionState, ExecutionStatus
-from planaria.session.history import HistoryEntry
+from planaria.session.history import HistoryEntry, html_table
 from planaria.session.phases import Phase, Step
 from planaria.session.result import Completions, Result
 from planaria.session.settings import bytes_of_stdin
@@ -98,30 +97,22 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
             raise result.error
         return result
 
-    async def _run_script(self, script: str, timeout: float | NotGiven | None, stdin: str | bytes) -> Result:
-        async with self._turns.held():
-            self._engine.executor.require("shell")
-            given = bytes_of_stdin(stdin)
-            execution = await self._turns.begin(
-                partial(executing.begin, self._engine, script, timeout, stdin=given)
-            )
-            return await self._advance(execution, sleep=True)
-
-    async def _run_program(
+    async def _run_script(
         self,
         script: str,
         timeout: float | NotGiven | None,
-        stdin: bytes,
-        on_bytes: Callable[[int, bytes], object] | None,
+        stdin: str | bytes = b"",
+        program: Listeners | None = None,
     ) -> Result:
-        """Run a script as a program: it leaves nothing in the shell, and its output goes to `on_bytes` as it
-        comes instead of to the session's listeners.
+        """Run a script; with `program` as one that leaves nothing in the shell, and whose output goes there
+        as it comes instead of to the session's listeners.
         """
         async with self._turns.held():
-            self._engine.executor.require("shell")
-            program = Listeners(on_bytes=on_bytes)
+            engine = self._engine
+            engine.executor.require("shell")
+            given = bytes_of_stdin(stdin)
             execution = await self._turns.begin(
-                partial(executing.begin, self._engine, script, timeout, stdin=stdin, program=program)
+                partial(executing.begin, engine, script, timeout, stdin=given, program=program)
             )
             return await self._advance(execution, sleep=True)
 
@@ -401,12 +392,7 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
 
     def _repr_html_(self) -> str:
         """For notebooks: the latest executions, as a table."""
-        rows = "".join(
-            f"<tr><td>{entry.count}</td><td><code>{html.escape(entry.code.strip()[:100])}</code></td>"
-            f"<td>{entry.duration_ms:.1f} ms</td><td>{html.escape(entry.error or '')}</td></tr>"
-            for entry in self.history[-20:]
-        )
-        return f"<p>{html.escape(repr(self))}</p><table>{rows}</table>"
+        return f"<p>{html.escape(repr(self))}</p>{html_table(self.history[-20:])}"
 
     # -- closing -----------------------------------------------------------------------------------------
 
@@ -463,8 +449,7 @@ class AsyncExecution:
     @property
     def next_timer(self) -> float | None:
         """Seconds until the code goes on by itself; None when only an answer helps."""
-        wake_at = self._state.wake_at
-        return None if wake_at is None else max(0.0, wake_at - time.monotonic())
+        return self._state.next_timer
 
     def __repr__(self) -> str:
         waits_for = f" for {self.pending}" if self.pending else ""
@@ -511,7 +496,4 @@ class AsyncExecution:
         """
         if self._state.result is None:
             await self.session._resume(self._state, lambda _: None, sleep=True)
-        if self._state.result is None:
-            calls = ", ".join(f"{call.name}() (id {call.id})" for call in self.pending) or "a timer"
-            raise SessionError(f"this execution still waits for {calls}: resolve, reject or cancel it first")
-        return self._state.result
+        return self._state.final_result()

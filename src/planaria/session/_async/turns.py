@@ -15,7 +15,7 @@ from planaria.fork import in_forked_child
 from planaria.session import executing
 from planaria.session.engine import SessionEngine
 from planaria.session.execution_state import ExecutionState
-from planaria.session.host_calls import calling_back
+from planaria.session.function_calls import calling_back
 from planaria.session.phases import Phase, Step
 from planaria.session.worker_threads import submit
 

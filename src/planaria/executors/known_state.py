@@ -1,0 +1,120 @@
+"""What is known of a kernel's present state, so that capturing it reads only what may have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from planaria.executors.command_log import CommandLog
+from planaria.executors.wasm_state import WasmState
+from planaria.files.filesystem import FileSystem
+from planaria.machine.changes import ChangedPages
+from planaria.machine.image import Image
+from planaria.machine.machine import Machine
+from planaria.machine.memory import PAGE_BYTES, MemoryFile
+
+__all__ = ["KnownState"]
+
+
+class KnownState:
+    """The state of one kernel, as far as it was read or cannot have changed since."""
+
+    __slots__ = ("birth", "clock", "copied", "deferred", "image", "log", "memory", "tables")
+
+    image: Image
+
+    def __init__(self) -> None:
+        self.deferred: Mapping[str, object] | None = None
+        """Settings that the kernel has yet to take, before its next command."""
+        self.birth: Mapping[str, object] | None = None
+        """The settings of a kernel that was not entered otherwise: its state is that of the image with these
+        settings deferred.
+        """
+        self.memory: tuple[MemoryFile, ChangedPages] | None = None
+        """A memory and what is written over it; None once the kernel was entered."""
+        self.tables: dict[str, Any] | None = None
+        """What the system had of tables when it was last captured; None when it may have others."""
+        self.clock: dict[str, int] | None = None
+        """The clock's state when the kernel, at rest since, was first captured."""
+        self.copied = 0
+        """The bytes of pages that earlier machines copied for states."""
+        self.log = CommandLog()
+        """What leads to the present state from the one whose memory was last read."""
+
+    def begin(self, image: Image, state: WasmState | None) -> None:
+        """The kernel is that of the image, or of `state`, and nothing was done since."""
+        self.image = image
+        self.clock = self.birth = self.tables = None
+        self.log.base = None
+        self.memory = (image.memory, {}) if state is None else (state.memory, state.pages)
+        self.deferred = None if state is None else state.deferred
+
+    def configured(self, image: Image, settings: Mapping[str, object]) -> None:
+        """The kernel of the image has taken its settings and was not entered otherwise."""
+        self.birth = settings
+        self.memory = image.memory, {}
+
+    def forget_birth(self) -> None:
+        """The memory itself is to be read, with the settings that the kernel was given."""
+        if self.birth is not None:
+            self.birth = self.memory = None
+
+    def repeatable(self, machine: Machine, files: FileSystem) -> WasmState | None:
+        """The state whose memory was last read, with the commands that lead from it to the present one;
+        None where that is not known to be possible.
+        """
+        if self.memory is not None:
+            return None
+        commands, base = self.log.commands(), self.log.base
+        if base is None or not commands or base.size != machine.memory_bytes:
+            return None
+        return self._state(machine, files, base.memory, base.pages, base.copied, commands)
+
+    def is_memory_known(self, most: int) -> bool:
+        """Whether the memory need not be read: what changed since has no more than `most` bytes."""
+        return self.memory is not None and len(self.memory[1]) * PAGE_BYTES <= most
+
+    def read(self, machine: Machine, most: int, known: ChangedPages) -> None:
+        """Read the memory of the kernel, which must be at rest; see `Machine.pages`."""
+        self.memory = machine.pages(most, known)
+
+    def state(self, machine: Machine, files: FileSystem) -> WasmState:
+        """The present state, whose memory was read."""
+        assert self.memory is not None
+        memory, pages = self.memory
+        state = self._state(machine, files, memory, pages, self.copied + machine.linear.copied, ())
+        if self.birth is None:
+            self.log.begin(state)
+        else:
+            self.log.base = None
+        return state
+
+    def _state(
+        self,
+        machine: Machine,
+        files: FileSystem,
+        memory: MemoryFile,
+        pages: ChangedPages,
+        copied: int,
+        commands: tuple[tuple[bytes, float], ...],
+    ) -> WasmState:
+        deferred = None
+        if self.birth or self.deferred:
+            deferred = {**(self.birth or {}), **(self.deferred or {})}
+        if self.tables is None or machine.has_called_system:
+            self.tables = machine.wasi.tables()
+            machine.has_called_system = False
+        system = {**self.tables, **machine.wasi.running()}
+        # Time does not change a kernel at rest: however often it is captured, it is the same state.
+        self.clock = system["clock"] = self.clock or system["clock"]
+        return WasmState(
+            self.image,
+            memory,
+            machine.memory_bytes,
+            pages,
+            system,
+            files.snapshot(),
+            deferred,
+            copied,
+            commands,
+        )
