@@ -34,6 +34,7 @@ from planaria.executors.messages import (
     RunCode,
     RunScript,
 )
+from planaria.executors.sandbox_packages import SandboxPackages
 from planaria.executors.system_changes import changed
 from planaria.executors.wasm_state import WasmState
 from planaria.files.filesystem import FileSystem
@@ -148,9 +149,7 @@ class WasmExecutor(Executor):
 
     @property
     def packages(self) -> Packages:
-        from planaria.executors.wheels import SandboxPackages  # pip's part is seldom wanted
-
-        return SandboxPackages(self.files, self.jump)
+        return SandboxPackages(self._change_files)
 
     @property
     def settings(self) -> Mapping[str, object]:
@@ -353,6 +352,10 @@ class WasmExecutor(Executor):
         """The files change from outside, which a journal does not see."""
         if self._journal is not None:
             self._journal.jump()
+
+    def _change_files(self) -> FileSystem:
+        self.jump()
+        return self.files
 
     # -- entering ------------------------------------------------------------------------------------------
 
