@@ -16,3 +16,15 @@ def test_names_in_tracebacks(name: str) -> None:
     kind = getattr(planaria, name)
     assert f"{kind.__module__}.{kind.__qualname__}" == f"planaria.{name}"
     assert pickle.loads(pickle.dumps(kind)) is kind
+
+
+@pytest.mark.parametrize(
+    "error",
+    [planaria.SessionBusy("wait"), planaria.SnapshotCorrupt("cut"), planaria.FileSystemError(2, "no", "a")],
+)
+def test_common_attributes(error: planaria.PlanariaError) -> None:
+    """Every error has the attributes of what an execution ends with, and they survive pickling."""
+    for one in error, pickle.loads(pickle.dumps(error)):
+        assert (one.type, one.message) == (type(error).__name__, str(error))
+        assert (one.traceback, one.lineno, one.exit_code) == ("", None, None)
+        assert (one.stdout, one.stderr, one.state, one.rewound_to) == ("", "", "kept", None)

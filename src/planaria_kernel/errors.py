@@ -45,6 +45,7 @@ Suspend                        raised by a callback that has no answer yet
 from __future__ import annotations
 
 import builtins
+from functools import cached_property
 from typing import Any
 
 __all__ = [
@@ -91,15 +92,41 @@ __all__ = [
 
 
 class PlanariaError(Exception):
-    """Base class of every error of this package."""
+    """Base class of every error of this package.
+
+    Of the error that an execution ended with, `traceback` is the user's frames as Python prints them (with
+    `<cell N>` as file), `lineno` the line of the innermost one, `stdout` and `stderr` what was printed
+    before, `exit_code` the status of `sys.exit()`, `state` and `rewound_to` what the session has now. Other
+    errors have the values below.
+    """
+
+    traceback: str = ""
+    lineno: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    exit_code: int | None = None
+    #: "kept": the session has what was reached; "rewound": it went back to its last checkpoint; "lost": there
+    #: was none and it was reset.
+    state: str = "kept"
+    #: After how many executions the checkpoint was taken that the session went back to, when it is not the
+    #: state before this execution.
+    rewound_to: int | None = None
+
+    @cached_property
+    def type(self) -> str:
+        """The name of the exception's class; of an `ExecutionError`, of the class of the code's exception."""
+        return self.__class__.__name__
+
+    @cached_property
+    def message(self) -> str:
+        """Its text."""
+        return str(self)
 
 
 class ExecutionError(PlanariaError):
     """The executed code raised.
 
-    `type` is the name of the guest's exception class, `message` its text, `traceback` the user's
-    frames as Python prints them (with `<cell N>` as file), `lineno` the line of the innermost
-    user frame, `stdout` and `stderr` what was printed before. `exit_code` is None.
+    `type` is the name of the guest's exception class, `message` its text. `details` has more of some types.
     """
 
     def __init__(
@@ -121,7 +148,6 @@ class ExecutionError(PlanariaError):
         self.stdout = stdout
         self.stderr = stderr
         self.details = details or {}
-        self.exit_code: int | None = None
 
     def __str__(self) -> str:
         return f"{self.type}: {self.message}" if self.message else self.type
@@ -139,16 +165,7 @@ class _Stopped(PlanariaError):
         self.message = message
         self.stdout = stdout
         self.stderr = stderr
-        #: "kept": stopped at a line, everything up to it is there; "rewound": the session went
-        #: back to its last checkpoint; "lost": there was none and it was reset.
         self.state = state
-        #: After how many executions the checkpoint was taken that the session went back to, when it is not
-        #: the state before this execution.
-        self.rewound_to: int | None = None
-        self.type = type(self).__name__
-        self.traceback = ""
-        self.lineno: int | None = None
-        self.exit_code: int | None = None
 
 
 class TimeoutError(_Stopped, builtins.TimeoutError):  # noqa: A001 - it is one

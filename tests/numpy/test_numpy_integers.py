@@ -193,6 +193,9 @@ RIGHT = {
     "np.searchsorted([3, 1, 2], [2, 3], sorter=np.argsort([3, 1, 2])).tolist()": [1, 2],
     "np.array([3, 1, 2]).searchsorted(2, sorter=[1, 2, 0]).item()": 1,
     "np.searchsorted([3, 1, 2], 2, 'right', np.array([1, 2, 0], 'u4')).item()": 2,
+    "np.add.reduceat(np.arange(8), np.array([0, 4, 1, 5])).tolist()": [6, 4, 10, 18],
+    "np.maximum.reduceat([[1, 5, 2]], indices=np.array([0, 2], 'u4'), axis=1).tolist()": [[5, 2]],
+    "np.ufunc.reduceat(np.add, [1, 2, 3], [0, 2], out=np.zeros(2, int)).tolist()": [3, 3],
 }
 
 
@@ -219,9 +222,10 @@ def test_shape_of_out(session: Any, name: str, out: str) -> None:
 
 
 @pytest.mark.parametrize("sorter", ["[2**32, 0, 1]", "[-(2**32), 0, 1]", "[9, 9, 9]"])
-def test_sorters_out_of_range(session: Any, sorter: str) -> None:
-    """A sorter that names no item is refused, and never taken for another one."""
+def test_indices_out_of_range(session: Any, sorter: str) -> None:
+    """Indices of `searchsorted` or `reduceat` that name no item are refused, and never taken for others."""
     assert session.run(f"np.searchsorted([3, 1, 2], 2, sorter={sorter})").error.type == "ValueError"
+    assert session.run(f"np.add.reduceat([3, 1, 2], np.array({sorter}))").error.type == "IndexError"
 
 
 SEEDED = [

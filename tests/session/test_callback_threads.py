@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
+from functools import partial
 from typing import Any
 
 import pytest
@@ -249,6 +250,60 @@ def test_reentrance_from_another_thread(new_session: Callable[..., Any], call: s
     session = new_session(callbacks=[inside], limits=planaria.Limits(timeout=None))
     assert session.run(call).is_ok
     assert [("waits for this thread" in one) for one in refused] == [True]
+
+
+@pytest.mark.parametrize("call", ["await inside()", "inside.call()"])
+@pytest.mark.parametrize("is_pooled", [False, True], ids=["same thread", "another thread"])
+def test_refusal_in_the_code(new_session: Callable[..., Any], call: str, is_pooled: bool) -> None:
+    """What refuses a callback its own session is a SessionBusy in the code, too."""
+
+    def inside() -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            use = partial(session.execute, "1")
+            return pool.submit(use).result().value if is_pooled else use().value
+
+    session = new_session(callbacks=[inside], limits=planaria.Limits(timeout=None))
+    assert session.run(call).error.type == "SessionBusy"
+    caught = f"import planaria_kernel.errors\ntry: {call}\nexcept planaria_kernel.errors.SessionError as e: x = e\nrepr(x)"
+    assert session.execute(caught).value.startswith("SessionBusy(")
+
+
+def test_session_errors_in_the_code(new_session: Callable[..., Any]) -> None:
+    """A SessionError of any class arrives as the nearest one that planaria has."""
+
+    class Own(planaria.SessionClosed):
+        """An exception of the host's own."""
+
+    given = [Own("a"), planaria.CapabilityError("fork", "none"), planaria.ToolNotFound("b", tool="t")]
+
+    def inside(number: int) -> None:
+        raise given[number]
+
+    session = new_session(callbacks=[inside])
+    kinds = [session.run(f"await inside({number})").error.type for number in range(len(given))]
+    assert kinds == ["SessionClosed", "SessionError", "ToolNotFound"]
+
+
+@pytest.mark.parametrize("call", ["await inside()", "inside.call()"])
+def test_another_event_loop(call: str) -> None:
+    """A session that is in use under one event loop is refused to others, also for closing, without any time
+    limit.
+    """
+
+    async def main() -> None:
+        def inside() -> None:
+            with ThreadPoolExecutor(1) as pool:
+                with pytest.raises(planaria.SessionBusy, match="another event loop"):
+                    pool.submit(lambda: asyncio.run(session.close())).result()
+                pool.submit(lambda: asyncio.run(session.run("1"))).result()
+
+        async with planaria.AsyncSession(callbacks=[inside], limits=planaria.Limits(timeout=None)) as session:
+            error = (await session.run(call)).error
+            assert error is not None
+            assert error.type == "SessionBusy"
+            assert (await session.run("2")).value == 2
+
+    asyncio.run(main())
 
 
 def test_another_thread_waits_its_turn(new_session: Callable[..., Any]) -> None:

@@ -186,7 +186,7 @@ def tell_end(error: PlanariaError, options: SessionOptions) -> None:
         if error.exit_code is None:
             sys.stderr.write(error.traceback)
         return
-    line = getattr(error, "lineno", None)
+    line = error.lineno
     where = f" at line {line}" if line is not None else ""
     if isinstance(error, ExecutionTimeout):
         print(f"planaria: stopped after {options.timeout:g} s{where}", file=sys.stderr)

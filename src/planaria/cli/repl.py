@@ -195,7 +195,7 @@ class Repl:
     def _tell(self, error: PlanariaError) -> None:
         """Show what went wrong: the traceback of an exception, otherwise a line."""
         if not isinstance(error, ExecutionError):
-            line = getattr(error, "lineno", None)
+            line = error.lineno
             self._complain(f"{error}" + (f" (line {line})" if line is not None else ""))
         elif error.exit_code is None:
             self._write.end_line()

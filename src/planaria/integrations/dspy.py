@@ -83,7 +83,7 @@ class PlanariaInterpreter:
         if isinstance(failure, CrashError):
             raise CodeInterpreterError(str(failure)) from failure
         if failure is not None:
-            if getattr(failure, "type", None) == "SyntaxError":
+            if failure.type == "SyntaxError":
                 raise SyntaxError(f"Invalid Python syntax. message: {failure}") from failure
             raise CodeExecutionError(str(failure)) from failure
         shown = "" if result.value is None else f"{result.repr}\n"

@@ -49,8 +49,7 @@ class PlanariaExecutor(PythonExecutor):
         if outcome.final is not None:
             return CodeOutput(output=outcome.final[0], logs=logs, is_final_answer=True)
         if result.error is not None:
-            traceback = getattr(result.error, "traceback", None)
-            raise InterpreterError(traceback or str(result.error)) from result.error
+            raise InterpreterError(result.error.traceback or str(result.error)) from result.error
         return CodeOutput(output=result.value, logs=logs, is_final_answer=False)
 
     def cleanup(self) -> None:

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import Final, TypeVar, overload
 
+from planaria import errors
 from planaria.errors import (
     ArtifactError,
     CallbackError,
+    CapabilityError,
     DependencyError,
     EncodeError,
     SessionError,
@@ -38,7 +40,7 @@ _OF_A_MESSAGE = frozenset({"StopIteration", "ExceptionGroup", "BaseExceptionGrou
 #: Exceptions that are only made of all their arguments; without these they arrive as a UnicodeError.
 _OF_ARGUMENTS = frozenset({"UnicodeDecodeError", "UnicodeEncodeError", "UnicodeTranslateError"})
 #: What arrives in the sandbox as what it is.
-_OWN = (ArtifactError, DependencyError, StorageError, WorkflowError)
+_OWN = (ArtifactError, DependencyError, SessionError, StorageError, ToolCallError, WorkflowError)
 #: Answers of fewer bytes are sent again when others did not fit into the sandbox's memory.
 _SMALL_ANSWER: Final = 65536
 #: Names that code finds without an import.
@@ -276,12 +278,11 @@ def raised(error: BaseException) -> Raised:
 
     Names of host files are left out. Exceptions of a session or a workspace arrive as what they are.
     """
-    if isinstance(error, ToolCallError):
-        return Raised(type(error).__name__, str(error), error.fields())
-    if isinstance(error, SessionError):
-        return Raised("SessionError", str(error), {})
     if isinstance(error, _OWN):
-        return Raised(type(error).__name__, str(error), {})
+        own = next(cls for cls in type(error).__mro__ if getattr(errors, cls.__name__, None) is cls)
+        if own is CapabilityError:  # which is not made of a message
+            own = SessionError
+        return Raised(own.__name__, str(error), error.fields() if isinstance(error, ToolCallError) else {})
     kind = next(cls.__name__ for cls in type(error).__mro__ if getattr(builtins, cls.__name__, None) is cls)
     if isinstance(error, OSError) and error.errno is not None:
         return Raised(kind, f"[Errno {error.errno}] {error.strerror}")

@@ -57,9 +57,8 @@ def error_of(execution: ExecutionState, result: Result, outcome: Failed) -> Plan
 
 def with_traceback(error: PlanariaError) -> PlanariaError:
     """The error with the traceback of the code as a note, which shows where the code failed."""
-    traceback: str = getattr(error, "traceback", "")
-    if traceback and not getattr(error, "__notes__", None):
-        error.add_note(traceback.rstrip("\n"))
+    if error.traceback and not getattr(error, "__notes__", None):
+        error.add_note(error.traceback.rstrip("\n"))
     return error
 
 

@@ -310,7 +310,7 @@ def _measure(engine: SessionEngine, result: Result) -> None:
     """End the execution's span."""
     span, error = engine.host_calls.functions.span, result.error
     span.add(callbacks=result.callback_invocations, memory=result.peak_memory_bytes)
-    span.end("ok" if error is None else getattr(error, "type", type(error).__name__))
+    span.end("ok" if error is None else error.type)
     engine.host_calls.functions.span = telemetry.NOTHING
 
 

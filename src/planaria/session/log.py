@@ -23,12 +23,12 @@ def log_end(session: int, result: Result, stop: Stop) -> None:
         "session %#x execution %d: %s in %.1f ms, %d callbacks, %d MiB",
         *(session, result.execution_count),
         # The text of an exception is the code's, and stays out of the log.
-        str(error) if is_stopped else "ok" if error is None else getattr(error, "type", "error"),
+        str(error) if is_stopped else "ok" if error is None else error.type,
         *(result.duration_ms, result.callback_invocations, result.peak_memory_bytes >> 20),
         extra={
             "session": f"{session:#x}",
             "execution": result.execution_count,
-            "outcome": "ok" if error is None else getattr(error, "type", type(error).__name__),
+            "outcome": "ok" if error is None else error.type,
             "duration_ms": result.duration_ms,
             "callbacks": result.callback_invocations,
             "memory": result.peak_memory_bytes,

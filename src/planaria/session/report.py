@@ -46,10 +46,10 @@ def _exact(value: Any) -> Any:
 
 def _error(error: PlanariaError) -> dict[str, Any]:
     return {
-        "type": getattr(error, "type", type(error).__name__),
-        "message": getattr(error, "message", str(error)),
-        "traceback": getattr(error, "traceback", ""),
-        "lineno": getattr(error, "lineno", None),
+        "type": error.type,
+        "message": error.message,
+        "traceback": error.traceback,
+        "lineno": error.lineno,
     }
 
 

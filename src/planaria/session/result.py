@@ -155,9 +155,8 @@ class Result(Shown):
         124 after a timeout (as timeout(1) has it)."""
         if self.error is None:
             return self.status or 0
-        code = getattr(self.error, "exit_code", None)
-        if code is not None:
-            return int(code)
+        if self.error.exit_code is not None:
+            return self.error.exit_code
         return 124 if isinstance(self.error, TimeoutError) else 1
 
     def to_json(self, indent: int | None = None) -> str:
@@ -169,7 +168,7 @@ class Result(Shown):
         error = None
         if self.error is not None:
             error = {
-                "type": getattr(self.error, "type", type(self.error).__name__),
+                "type": self.error.type,
                 "message": str(self.error),
                 "traceback": self.error.traceback if isinstance(self.error, ExecutionError) else "",
             }

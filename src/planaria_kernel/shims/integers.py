@@ -191,17 +191,27 @@ def _widening_reduction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _narrowing_sorter(function: Callable[..., Any]) -> Callable[..., Any]:
     """`searchsorted`, whose `sorter` may have any type that fits int64."""
-    asarray = sys.modules["numpy._core._multiarray_umath"].asarray
 
     def wrapper(self: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-        if sorter is not None:
-            indices = asarray(sorter)
-            if indices.dtype.char in "qIL":
-                # One that does not fit stays out of range.
-                sorter = indices.clip(-(2**31), 2**31 - 1).astype("l")
-        return function(self, v, side, sorter)
+        return function(self, v, side, None if sorter is None else _narrowed(sorter))
 
     return update_wrapper(wrapper, function)
+
+
+def _narrowing_reduceat(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`ufunc.reduceat`, whose `indices` may have any type that fits int64."""
+
+    def wrapper(self: Any, array: Any, indices: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, array, _narrowed(indices), *args, **kwargs)
+
+    return update_wrapper(wrapper, function)
+
+
+def _narrowed(value: Any) -> Any:
+    """An array of a type that fits int64 as indices; other values as they are."""
+    indices = sys.modules["numpy._core._multiarray_umath"].asarray(value)
+    # One that does not fit stays out of range.
+    return indices.clip(-(2**31), 2**31 - 1).astype("l") if indices.dtype.char in "qIL" else value
 
 
 def _narrowing_put(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -296,7 +306,9 @@ class _Fused:
 
 
 def _widen_methods(_: ModuleType) -> None:
-    ndarray = sys.modules["numpy._core._multiarray_umath"].ndarray
+    module = sys.modules["numpy._core._multiarray_umath"]
+    ufunc, ndarray = type(module.add), module.ndarray
+    _replace(ufunc, {"reduceat": _narrowing_reduceat(vars(ufunc)["reduceat"])})
     methods = vars(ndarray)
     reductions = {name: _widening_reduction(methods[name]) for name in ("argmax", "argmin")}
     others = {name: _widening(methods[name]) for name in _METHODS if name not in reductions}

@@ -174,9 +174,9 @@ def _ending(result: Result) -> list[Message]:
         messages.append(
             {
                 "type": "error",
-                "name": getattr(error, "type", type(error).__name__),
-                "value": getattr(error, "message", str(error)),
-                "traceback": getattr(error, "traceback", "") or str(error),
+                "name": error.type,
+                "value": error.message,
+                "traceback": error.traceback or str(error),
             }
         )
     elif result.status:

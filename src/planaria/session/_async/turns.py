@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 import anyio
 
+from planaria.errors import SessionBusy
 from planaria.event_loops import EventLoop, running_loop, until_done
 from planaria.fork import in_forked_child
 from planaria.session import executing
@@ -52,28 +53,38 @@ class AsyncTurns:
 
     @contextlib.asynccontextmanager
     async def held(self, *, ready: bool = True) -> AsyncIterator[None]:
-        """Hold the session: another task waits for it, its own callback is refused."""
+        """Hold the session: another task waits for it, its own callback and other event loops are refused."""
         engine = self._engine
         # Looked at here, since it holds nearly always.
         if engine.phase is Phase.CLOSED or id(engine.host_calls) in calling_back.get():
             engine.check_usable()
-        loop = running_loop()
-        lock = self._lock
-        if lock is None or (loop != self._loop and not lock.locked()):
-            self._lock = lock = anyio.Lock(fast_acquire=True)
-            self._loop = loop
-        async with lock:
-            engine.host_calls.loop = loop
+        async with self._lock_here():
+            engine.host_calls.loop = self._loop
             engine.was_interrupted = False
             if ready and engine.phase is not Phase.READY:
                 await self.call(engine.ensure_started)
             yield
+
+    def _lock_here(self) -> anyio.Lock:
+        """The lock under the present event loop. Raises SessionBusy when another holds it."""
+        loop, lock = running_loop(), self._lock
+        if lock is None or loop != self._loop:
+            # A lock belongs to one event loop. Also, the other one may be in a callback that waits for this.
+            if lock is not None and lock.locked():
+                raise SessionBusy(
+                    "this session is in use under another event loop; await it there "
+                    "(asyncio.run_coroutine_threadsafe), and not in a callback that it waits for"
+                )
+            self._lock = lock = anyio.Lock(fast_acquire=True)
+            self._loop = loop
+        return lock
 
     @contextlib.asynccontextmanager
     async def closing(self) -> AsyncIterator[None]:
         """Hold the session to close it, also in a task that was cancelled; the execution of another task is
         interrupted.
         """
+        self._lock_here()  # before anything is interrupted
         with anyio.CancelScope(shield=True), self._engine.ending():
             async with self.held(ready=False):
                 yield
