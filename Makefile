@@ -135,7 +135,7 @@ $(APART:%=integrations-%): integrations-%: $(INTEGRATIONS)-%/installed
 
 $(INTEGRATIONS)-%/installed: pyproject.toml $(FRAMEWORKS)/%/requirements.txt
 	$(PYTHON) -m venv $(INTEGRATIONS)-$*
-	$(INTEGRATIONS)-$*/bin/$(PIP_INSTALL) -e . -r $(FRAMEWORKS)/$*/requirements.txt
+	$(INTEGRATIONS)-$*/bin/$(PIP_INSTALL) -e '.[server]' -r $(FRAMEWORKS)/$*/requirements.txt
 	touch $@
 
 # Cases that are not part of this repository: `make conformance CASES=directory`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,21 @@ def test_misspelled_arguments(create: Callable[..., object], name: str, words: s
     """A misspelled argument is a TypeError that names what was called and what may have been meant."""
     with pytest.raises(TypeError, match=words):
         create(**{name: 1})
+
+
+@pytest.mark.parametrize("create", [planaria.connect, planaria.connect_async, Pool, AsyncPool])
+def test_arguments_of_sessions_are_in_signatures(create: Callable[..., object]) -> None:
+    """What passes arguments on to sessions shows each of them in its signature, by its own name."""
+    parameters = inspect.signature(create).parameters
+    assert {"limits", "image", "env"} <= parameters.keys()
+    assert parameters["limits"].annotation == "Limits | None"
+    assert not any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+
+
+def test_limits_given_to_a_pool() -> None:
+    """A limit among the arguments of a pool is a TypeError that says where limits belong."""
+    with pytest.raises(TypeError, match=r"Did you mean limits=planaria.Limits\(memory=...\)\?"):
+        Pool("memory://", memory=1 << 30)  # type: ignore[call-arg]
 
 
 def test_missing_arguments() -> None:

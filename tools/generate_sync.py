@@ -23,7 +23,7 @@ from pathlib import Path
 
 SESSION = Path(__file__).resolve().parent.parent / "src" / "planaria" / "session"
 #: Has a parameter list and no twin.
-OPTIONS = SESSION.parent / "pool" / "options.py"
+OPTIONS = SESSION / "options.py"
 MODULES = ("bash", "constructors", "remote", "remote_workspace", "sandbox", "session", "workspace")
 
 NAMES = {

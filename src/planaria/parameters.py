@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
-from typing import Final, ParamSpec, TypeVar
+from typing import Any, Final, ForwardRef, ParamSpec, TypeVar, cast
 
 __all__ = [
     "check_string_dict",
@@ -26,13 +26,14 @@ _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSIT
 
 def suggest_names(function: Callable[P, R]) -> Callable[P, R]:
     """Have a function refuse unknown keyword arguments with a suggestion. Its signature stays visible."""
-    return suggest_option_names(())(function)
+    return suggest_option_names({})(function)
 
 
 def suggest_option_names(
-    options: Iterable[str], *, meanings: Mapping[str, str] | None = None
+    options: Mapping[str, object], *, meanings: Mapping[str, str] | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """`suggest_names` for a function that also takes `options` as `**keywords`.
+    """`suggest_names` for a function that also takes `options` as `**keywords`: names and annotations, as
+    those of the TypedDict of the keywords. Its signature has each of them, with `...` as the default.
 
     `meanings` has what to write for other names: the name of a parameter, or one with its value.
     """
@@ -55,9 +56,26 @@ def suggest_option_names(
                 _check(function, args, kwargs, positional, required, known, others)
             return function(*args, **kwargs)
 
+        if options:
+            cast(Any, checked).__signature__ = _with_options(inspect.signature(function), options)
         return checked
 
     return decorate
+
+
+def _with_options(signature: inspect.Signature, options: Mapping[str, object]) -> inspect.Signature:
+    """A signature with each of the options in place of `**keywords`."""
+    own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    others = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=...,
+            annotation=annotation.__forward_arg__ if isinstance(annotation, ForwardRef) else annotation,
+        )
+        for name, annotation in options.items()
+    ]
+    return signature.replace(parameters=[*own, *others])
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:

@@ -15,10 +15,10 @@ from pool_callbacks import registry
 from planaria import Limits, MemoryStore, Session, SnapshotConflict, SnapshotVersionError, Store
 from planaria.errors import ExecutionError, LimitError, TimeoutError
 from planaria.pool.errors import PoolError
-from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import decoded_result
 from planaria.pool.steps import Answer, Cancel, Command, Execute, Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings, _literal
+from planaria.session.options import SessionOptions
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self, Unpack, cast
 
 from ag2 import ToolResult, tool
 from ag2.events.input_events import ImageInput
@@ -16,6 +16,8 @@ from planaria.integrations.awaited import in_thread, run_command
 from planaria.integrations.command_backend import CommandBackend, CommandOutputLimit, CommandTimeout
 from planaria.integrations.session_tools import SessionTool, session_tools
 from planaria.session._sync.session import Session
+from planaria.session.options import SessionArguments
+from planaria.session.parameters import suggest_session_options
 
 if TYPE_CHECKING:
     from ag2.context import ConversationContext
@@ -41,7 +43,8 @@ class PlanariaSandbox(SandboxBase):
         arguments: those of `planaria.Session` for the one that is created.
     """
 
-    def __init__(self, session: Session | None = None, **arguments: Any) -> None:
+    @suggest_session_options(SessionArguments.__annotations__)
+    def __init__(self, session: Session | None = None, **arguments: Unpack[SessionArguments]) -> None:
         if session is not None and arguments:
             raise TypeError("give a session or the arguments for one, not both")
         self._backend = CommandBackend(session or Session(**arguments), closes_session=session is None)
@@ -108,7 +111,8 @@ class PlanariaEnvironment(SingletonFactory):
         arguments: those of `planaria.Session` for the one that is created.
     """
 
-    def __init__(self, session: Session | None = None, **arguments: Any) -> None:
+    @suggest_session_options(SessionArguments.__annotations__)
+    def __init__(self, session: Session | None = None, **arguments: Unpack[SessionArguments]) -> None:
         super().__init__(PlanariaSandbox(session, **arguments))
 
     @property

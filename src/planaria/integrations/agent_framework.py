@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from agent_framework import Content, ContextProvider, FunctionTool, tool
 
@@ -13,6 +13,8 @@ from planaria.integrations.awaited import on_loop
 from planaria.integrations.code_tools import FrameworkTool, registry_of
 from planaria.integrations.session_tools import Answer, SessionTool, session_tools
 from planaria.session._sync.session import Session
+from planaria.session.options import SessionArgumentsBesideTools
+from planaria.session.parameters import suggest_session_options
 
 if TYPE_CHECKING:
     from contextvars import Context
@@ -43,18 +45,19 @@ class PlanariaCodeActProvider(ContextProvider):
         arguments: those of `planaria.Session`: `limits`, `mounts`, `network` and so on.
     """
 
+    @suggest_session_options(SessionArgumentsBesideTools.__annotations__)
     def __init__(
         self,
         tools: Sequence[FunctionTool | Callable[..., Any]] = (),
         *,
         approval_mode: str = "never_require",
         source_id: str = "planaria",
-        **arguments: Any,
+        **arguments: Unpack[SessionArgumentsBesideTools],
     ) -> None:
         super().__init__(source_id)
         self._caller: tuple[asyncio.AbstractEventLoop, Context] | None = None
         self._tools = [self._callable(one if isinstance(one, FunctionTool) else tool(one)) for one in tools]
-        self.session = Session(**{**arguments, "tools": registry_of(self._tools, arguments)})
+        self.session = Session(**arguments, tools=registry_of(self._tools, {**arguments, "tools": None}))
         """The session, for checkpoints, forks, snapshots."""
         run_python = session_tools(self.session)[0]
         self._execute = _tool(run_python, "execute_code", approval_mode, self._called_here)

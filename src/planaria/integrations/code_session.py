@@ -12,6 +12,7 @@ from typing import Any, Final
 from planaria.errors import ExecutionError
 from planaria.loop_thread import LoopThread
 from planaria.session._sync.session import Session
+from planaria.session.options import SessionArguments
 from planaria.session.result import Result
 from planaria_kernel.protocol import Repr
 
@@ -94,7 +95,7 @@ class CodeSession:
         arguments: those of `planaria.Session`.
     """
 
-    def __init__(self, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, arguments: SessionArguments) -> None:
         self._functions: dict[str, Callable[..., Any]] = {}
         #: Those whose call is the end of the program.
         self._final: frozenset[str] = frozenset()
@@ -106,7 +107,8 @@ class CodeSession:
             {"name": "_host.variables", "fn": lambda: {n: _sent(v) for n, v in self._variables.items()}},
             {"name": "_host.functions", "fn": lambda: self._defined},
         ]
-        self.session = Session(**{**arguments, "callbacks": [*arguments.get("callbacks", ()), *own]})
+        given: SessionArguments = {**arguments, "callbacks": [*arguments.get("callbacks", ()), *own]}
+        self.session = Session(**given)
         self.session.execute(_SETUP, name="<setup>")
 
     def define(self, functions: Mapping[str, Callable[..., Any]], *, final: Collection[str] = ()) -> None:

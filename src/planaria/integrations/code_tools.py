@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from planaria.session.options import SessionArguments
 from planaria.workspace.tools.registry import ToolRegistry
 from planaria.workspace.tools.schemas import Names, annotation, schema_parameters, with_wire_names
 from planaria.workspace.tools.tool import Tool, ToolCallable
+from planaria.workspace.workspace import registry_of as workspace_tools
 
 __all__ = ["CODE_MODE", "FrameworkTool", "described", "registry_of"]
 
@@ -68,9 +70,11 @@ class FrameworkTool(Tool):
         return with_wire_names(self.name, function, self._names, arguments, takes_others=self._takes_others)
 
 
-def registry_of(tools: Iterable[FrameworkTool], arguments: Mapping[str, Any]) -> ToolRegistry:
-    """The tools with those that a session's arguments have already."""
-    given = arguments.get("tools") or ()
+def registry_of(tools: Iterable[FrameworkTool], arguments: SessionArguments) -> ToolRegistry:
+    """The tools with those of a session's arguments and of its storage. Raises ToolDefinitionError."""
+    given, _ = workspace_tools(
+        arguments.get("storage"), arguments.get("tools"), None, arguments.get("tool_environment")
+    )
     registry = ToolRegistry(given)
     for tool in tools:
         registry.add(tool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 from deepagents.backends.protocol import ExecuteResponse, FileDownloadResponse, FileUploadResponse
 from deepagents.backends.sandbox import BaseSandbox
@@ -13,6 +13,8 @@ from deepagents.backends.sandbox import BaseSandbox
 from planaria.integrations.awaited import run_command
 from planaria.integrations.command_backend import CommandBackend, CommandOutputLimit, CommandTimeout
 from planaria.session._sync.session import Session
+from planaria.session.options import SessionArguments
+from planaria.session.parameters import suggest_session_options
 
 if TYPE_CHECKING:
     from planaria.integrations.command_backend import Completed
@@ -31,7 +33,8 @@ class PlanariaBackend(BaseSandbox):
         arguments: those of `planaria.Session` for the one that is created.
     """
 
-    def __init__(self, session: Session | None = None, **arguments: Any) -> None:
+    @suggest_session_options(SessionArguments.__annotations__)
+    def __init__(self, session: Session | None = None, **arguments: Unpack[SessionArguments]) -> None:
         if session is not None and arguments:
             raise TypeError("give a session or the arguments for one, not both")
         self._backend = CommandBackend(session or Session(**arguments), closes_session=session is None)

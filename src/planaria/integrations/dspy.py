@@ -5,13 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import dspy
 from dspy.primitives.code_interpreter import CodeExecutionError, CodeInterpreterError, FinalOutput
 
 from planaria.errors import CrashError, SessionError
 from planaria.integrations.code_session import CodeSession
+from planaria.session.options import SessionArgumentsBesideTools
+from planaria.session.parameters import suggest_session_options
 
 __all__ = ["PlanariaInterpreter"]
 
@@ -35,11 +37,12 @@ class PlanariaInterpreter:
         "Files are kept between steps. Tools and SUBMIT are plain functions: call them without await."
     )
 
+    @suggest_session_options(SessionArgumentsBesideTools.__annotations__)
     def __init__(
         self,
         tools: dict[str, Callable[..., Any]] | None = None,
         output_fields: list[dict[str, Any]] | None = None,
-        **arguments: Any,
+        **arguments: Unpack[SessionArgumentsBesideTools],
     ) -> None:
         self._tools = dict(tools or {})
         self.output_fields = output_fields
@@ -59,7 +62,7 @@ class PlanariaInterpreter:
         if self._is_shut_down:
             raise CodeInterpreterError("this interpreter has been shut down; create another one")
         if self._code is None:
-            self._code = CodeSession(self._arguments)
+            self._code = CodeSession({**self._arguments, "tools": None})
 
     def execute(self, code: str, variables: dict[str, Any] | None = None) -> Any:
         """Execute code: the FinalOutput that it submits, else what it prints and its last value as text, or

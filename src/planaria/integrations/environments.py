@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from planaria.errors import SessionClosed, SnapshotNotFound
 from planaria.integrations.command_backend import BackendClosed, CommandBackend
 from planaria.session._sync.session import Session
+from planaria.session.options import SessionArguments
 
 if TYPE_CHECKING:
     from planaria.stores.store import Store
@@ -58,9 +58,9 @@ class Environments:
     _live: dict[str, Environment] = {}  # noqa: RUF012
     _lock = threading.Lock()
 
-    def __init__(self, store: Store | None, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, store: Store | None, arguments: SessionArguments) -> None:
         self._store = store
-        self._arguments = dict(arguments)
+        self._arguments = arguments
 
     def create(self) -> Environment:
         """A new environment."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from fastmcp.tools.base import ToolResult
 from mcp_types import ImageContent
@@ -11,6 +11,8 @@ from mcp_types import ImageContent
 from planaria.integrations.result_content import result_images
 from planaria.limits import Limits
 from planaria.session._async.session import AsyncSession
+from planaria.session.options import SessionArguments
+from planaria.session.parameters import suggest_session_options
 from planaria_kernel.protocol import Repr
 
 __all__ = ["PlanariaSandboxProvider"]
@@ -44,8 +46,9 @@ class PlanariaSandboxProvider:
             the calls of tools included.
     """
 
-    def __init__(self, **arguments: Any) -> None:
-        self._arguments = {"limits": _LIMITS, **arguments}
+    @suggest_session_options(SessionArguments.__annotations__)
+    def __init__(self, **arguments: Unpack[SessionArguments]) -> None:
+        self._arguments: SessionArguments = {"limits": _LIMITS, **arguments}
 
     async def run(
         self,
@@ -66,7 +69,8 @@ class PlanariaSandboxProvider:
             {"name": "_program_given", "fn": lambda: given},
             *({"name": name, "fn": function} for name, function in (external_functions or {}).items()),
         ]
-        async with AsyncSession(**{**self._arguments, "callbacks": callbacks}) as session:
+        arguments: SessionArguments = {**self._arguments, "callbacks": callbacks}
+        async with AsyncSession(**arguments) as session:
             result = await session.execute(_PROGRAM, name="<code mode>")
         value = result.repr if isinstance(result.value, Repr) else result.value
         images = [ImageContent(data=image.base64, mime_type=image.mime) for image in result_images(result)]

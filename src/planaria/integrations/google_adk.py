@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack, cast
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.code_executors.base_code_executor import BaseCodeExecutor
@@ -19,8 +19,10 @@ from planaria.integrations.command_backend import CommandBackend, CommandOutputL
 from planaria.integrations.result_content import result_images, result_text
 from planaria.limits import NOT_GIVEN
 from planaria.session._sync.session import Session
+from planaria.session.options import SessionArguments
+from planaria.session.parameters import suggest_session_options
 
-__all__ = ["PlanariaCodeExecutor", "PlanariaEnvironment"]
+__all__ = ["CodeExecutorArguments", "PlanariaCodeExecutor", "PlanariaEnvironment"]
 
 
 class PlanariaEnvironment(BaseEnvironment):
@@ -31,7 +33,8 @@ class PlanariaEnvironment(BaseEnvironment):
         arguments: those of `planaria.Session` for the one that is created.
     """
 
-    def __init__(self, session: Session | None = None, **arguments: Any) -> None:
+    @suggest_session_options(SessionArguments.__annotations__)
+    def __init__(self, session: Session | None = None, **arguments: Unpack[SessionArguments]) -> None:
         if session is not None and arguments:
             raise TypeError("give a session or the arguments for one, not both")
         self._session = session
@@ -90,6 +93,17 @@ class PlanariaEnvironment(BaseEnvironment):
         return self._backend
 
 
+class CodeExecutorArguments(SessionArguments, total=False):
+    """The fields of ADK's BaseCodeExecutor, explained there, and the arguments of `planaria.Session`."""
+
+    optimize_data_file: bool
+    stateful: bool
+    error_retry_attempts: int
+    code_block_delimiters: list[tuple[str, str]]
+    execution_result_delimiters: tuple[str, str]
+    timeout_seconds: int | None
+
+
 class PlanariaCodeExecutor(BaseCodeExecutor):
     """Runs an agent's code in sessions, one for each conversation: variables and files are kept.
 
@@ -102,14 +116,15 @@ class PlanariaCodeExecutor(BaseCodeExecutor):
 
     stateful: bool = True
     _session: Session | None = PrivateAttr(None)
-    _arguments: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _arguments: SessionArguments = PrivateAttr(default_factory=SessionArguments)
     #: Those that were created, by the ids of executions.
     _sessions: dict[str | None, Session] = PrivateAttr(default_factory=dict)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
-    def __init__(self, session: Session | None = None, **fields: Any) -> None:
+    @suggest_session_options(CodeExecutorArguments.__annotations__)
+    def __init__(self, session: Session | None = None, **fields: Unpack[CodeExecutorArguments]) -> None:
         own = {name: value for name, value in fields.items() if name in BaseCodeExecutor.model_fields}
-        arguments = {name: value for name, value in fields.items() if name not in own}
+        arguments = cast(SessionArguments, {name: given for name, given in fields.items() if name not in own})
         if session is not None and arguments:
             raise TypeError("give a session or the arguments for one, not both")
         super().__init__(**own)

@@ -6,7 +6,7 @@ import io
 import shlex
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from agents.sandbox.errors import (
     ExecTimeoutError,
@@ -26,6 +26,8 @@ from agents.sandbox.types import ExecResult, User
 from planaria.integrations.awaited import in_thread, run_command
 from planaria.integrations.command_backend import BackendClosed, CommandOutputLimit, CommandTimeout
 from planaria.integrations.environments import Environment, Environments
+from planaria.session.options import SessionArguments
+from planaria.session.parameters import suggest_session_options
 
 if TYPE_CHECKING:
     from agents.sandbox.session.sandbox_session import SandboxSession
@@ -148,7 +150,8 @@ class PlanariaSandboxClient(BaseSandboxClient[PlanariaSandboxClientOptions | Non
     backend_id = "planaria"
     supports_default_options = True
 
-    def __init__(self, store: Store | None = None, **arguments: Any) -> None:
+    @suggest_session_options(SessionArguments.__annotations__)
+    def __init__(self, store: Store | None = None, **arguments: Unpack[SessionArguments]) -> None:
         self._environments = Environments(store, arguments)
 
     async def create(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 from smolagents import Tool
 from smolagents.local_python_executor import CodeOutput, InterpreterError, PythonExecutor
 
 from planaria.integrations.code_session import CodeSession
+from planaria.session.options import SessionArguments
+from planaria.session.parameters import suggest_session_options
 
 __all__ = ["PlanariaExecutor"]
 
@@ -25,7 +27,8 @@ class PlanariaExecutor(PythonExecutor):
         arguments: those of `planaria.Session`: `limits`, `mounts`, `network` and so on.
     """
 
-    def __init__(self, **arguments: Any) -> None:
+    @suggest_session_options(SessionArguments.__annotations__)
+    def __init__(self, **arguments: Unpack[SessionArguments]) -> None:
         self._code = CodeSession(arguments)
         self.session = self._code.session
         """The session, for checkpoints, forks, snapshots."""

@@ -6,7 +6,7 @@ import asyncio
 import codecs
 from collections.abc import AsyncGenerator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Unpack, cast
 
 from strands.sandbox import ExecutionResult, FileInfo, Sandbox, StreamChunk
 from strands.sandbox.errors import SandboxPathNotFoundError, SandboxTimeoutError
@@ -18,6 +18,8 @@ from planaria.integrations.awaited import in_thread, run_command
 from planaria.integrations.command_backend import CommandBackend, CommandOutputLimit, CommandTimeout
 from planaria.integrations.session_tools import SessionTool, session_tools
 from planaria.session._sync.session import Session
+from planaria.session.options import SessionArguments
+from planaria.session.parameters import suggest_session_options
 
 if TYPE_CHECKING:
     from strands.types.media import ImageFormat
@@ -38,7 +40,8 @@ class PlanariaSandbox(Sandbox):
         arguments: those of `planaria.Session` for the one that is created.
     """
 
-    def __init__(self, session: Session | None = None, **arguments: Any) -> None:
+    @suggest_session_options(SessionArguments.__annotations__)
+    def __init__(self, session: Session | None = None, **arguments: Unpack[SessionArguments]) -> None:
         if session is not None and arguments:
             raise TypeError("give a session or the arguments for one, not both")
         self._backend = CommandBackend(session or Session(**arguments), closes_session=session is None)

@@ -18,10 +18,11 @@ from typing import Any, Final, Unpack
 from planaria.pool.engine import Engine
 from planaria.pool.errors import WorkerLost
 from planaria.pool.futures import step_here
-from planaria.pool.options import SessionOptions
 from planaria.pool.processes import portable
 from planaria.pool.steps import Reply, Step
 from planaria.pool.worker import WorkerSettings
+from planaria.session.options import SessionOptions
+from planaria.session.parameters import suggest_session_options
 
 __all__ = ["CeleryEngine"]
 
@@ -37,6 +38,7 @@ class CeleryEngine(Engine):
     workers are.
     """
 
+    @suggest_session_options(SessionOptions.__annotations__)
     def __init__(
         self,
         app: Any,

@@ -12,11 +12,9 @@ from typing import Any, Self, Unpack
 
 from planaria.executors.messages import HostCall
 from planaria.limits import NOT_GIVEN, NotGiven
-from planaria.parameters import suggest_option_names
 from planaria.pool.engine import Engine
 from planaria.pool.errors import PoolError
 from planaria.pool.opening import open_engine
-from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import decoded_result
 from planaria.pool.ray import RayWorkers
 from planaria.pool.sending import Sender
@@ -24,6 +22,8 @@ from planaria.pool.steps import Answer, Cancel, Command, Execute, Reply, Step
 from planaria.pool.worker import WorkerSettings
 from planaria.session.callbacks import Callbacks
 from planaria.session.executing import check_source
+from planaria.session.options import SessionOptions
+from planaria.session.parameters import suggest_session_options
 from planaria.session.result import Result
 from planaria.stores.opening import open_store
 from planaria.stores.store import Store, Version, check_name
@@ -68,7 +68,7 @@ class PoolExecution:
 class _Core:
     """What the two pools have in common."""
 
-    @suggest_option_names(SessionOptions.__annotations__)
+    @suggest_session_options(SessionOptions.__annotations__)
     def __init__(
         self,
         store: str | Store,

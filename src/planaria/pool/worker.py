@@ -28,13 +28,13 @@ from planaria.errors import (
 from planaria.pool.errors import NameInUse, PoolError, SaveUncertain, WorkerLost
 from planaria.pool.folding import Folding, is_beyond_folding
 from planaria.pool.idempotency import CountedCalls
-from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import encoded_result
 from planaria.pool.presence import Heartbeat
 from planaria.pool.saved import SavedSteps
 from planaria.pool.steps import Answer, Cancel, Execute, Reply, Step
 from planaria.session._sync.session import Execution, Session
 from planaria.session.callbacks import CallbackRegistry
+from planaria.session.options import SessionOptions
 from planaria.session.result import Result
 from planaria.session.settings import SessionSettings
 from planaria.snapshot.snapshot import Snapshot

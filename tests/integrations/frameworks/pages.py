@@ -9,7 +9,7 @@ from runnable_markdown import run_blocks
 __all__ = ["names", "run_page"]
 
 #: Tests of the pages themselves, and of what is on another page.
-_WITHOUT_PAGE = {"anthropic-worker", "e2b", "openai-sandbox", "pages"}
+_WITHOUT_PAGE = {"anthropic-worker", "constructors", "e2b", "openai-sandbox", "pages"}
 _PAGES = Path(__file__).parents[3] / "docs" / "integrations"
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Final, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Final, NotRequired, Unpack
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, PrivateStateAttr
 from langchain.tools import ToolRuntime
@@ -22,6 +22,8 @@ from planaria.integrations.command_backend import Cancellation
 from planaria.integrations.langchain.calls import Call
 from planaria.integrations.langchain.sessions import LiveSessions, Saved, latest
 from planaria.integrations.result_content import result_images, result_text
+from planaria.session.options import SessionArguments
+from planaria.session.parameters import suggest_session_options
 
 if TYPE_CHECKING:
     from planaria.stores.store import Store
@@ -59,13 +61,14 @@ class PlanariaMiddleware(AgentMiddleware[Any, Any, Any]):
 
     state_schema = _State
 
+    @suggest_session_options(SessionArguments.__annotations__)
     def __init__(
         self,
         ptc: Sequence[BaseTool | Callable[..., Any]] = (),
         *,
         store: Store | None = None,
         most: int = 64,
-        **arguments: Any,
+        **arguments: Unpack[SessionArguments],
     ) -> None:
         super().__init__()
         self._ptc = [one if isinstance(one, BaseTool) else as_tool(one) for one in ptc]

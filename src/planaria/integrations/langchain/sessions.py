@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
@@ -20,6 +20,7 @@ from planaria.files.chunks import digest_of
 from planaria.integrations.code_tools import FrameworkTool, registry_of
 from planaria.integrations.langchain.calls import Call
 from planaria.session._sync.session import Session
+from planaria.session.options import SessionArguments
 from planaria.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class LiveSession:
     """A live session, which one call at a time uses."""
 
     def __init__(
-        self, tools: Sequence[BaseTool], arguments: Mapping[str, Any], saved: Snapshot | None
+        self, tools: Sequence[BaseTool], arguments: SessionArguments, saved: Snapshot | None
     ) -> None:
         self.lock = threading.Lock()
         self.digest = "" if saved is None else saved.digest
@@ -157,7 +158,7 @@ class LiveSessions:
     """
 
     def __init__(
-        self, tools: Sequence[BaseTool], store: Store | None, most: int, arguments: Mapping[str, Any]
+        self, tools: Sequence[BaseTool], store: Store | None, most: int, arguments: SessionArguments
     ) -> None:
         self._tools = tools
         self._store = store

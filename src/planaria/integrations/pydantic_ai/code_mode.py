@@ -22,6 +22,7 @@ from planaria.integrations.code_tools import FrameworkTool, described, registry_
 from planaria.integrations.command_backend import Cancellation
 from planaria.integrations.result_content import result_images, result_text
 from planaria.session._sync.session import Session
+from planaria.session.options import SessionArguments
 from planaria.snapshot.snapshot import Snapshot
 from planaria.workspace.tools.registry import ToolRegistry
 
@@ -76,7 +77,7 @@ class PlanariaCodeMode(AbstractCapability[AgentDepsT]):
     repl_store: ReplStore | None = None
     """Where the state is saved after each call, as `Session.snapshot_state()` gives it."""
 
-    arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    arguments: SessionArguments = field(default_factory=SessionArguments, repr=False)
     """Those of `planaria.Session`: `limits`, `mounts`, `network` and so on."""
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
@@ -192,7 +193,7 @@ class _CodeToolset(WrapperToolset[AgentDepsT]):
         if run.session is None:
             store = self.code_mode.repl_store
             state = None if store is None or restart else await store.load(ctx)
-            arguments = {**self.code_mode.arguments, "tools": run.registry}
+            arguments: SessionArguments = {**self.code_mode.arguments, "tools": run.registry}
             if state is None:
                 run.session = await in_thread(partial(Session, **arguments))
             else:

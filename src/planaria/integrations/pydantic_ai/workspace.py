@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import UserError
@@ -30,6 +30,7 @@ from planaria.integrations.command_backend import (
     CommandTimeout,
 )
 from planaria.integrations.environments import Environment, Environments
+from planaria.session.options import SessionArguments
 from planaria.stores.store import Store
 
 __all__ = ["PlanariaSandbox", "PlanariaWorkspace"]
@@ -154,7 +155,7 @@ class PlanariaSandbox(AbstractCapability[AgentDepsT]):
     """Where sessions are saved after each command and each change of a file; `planaria.FileStore` and so on.
     Only one process at a time may use a session."""
 
-    arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    arguments: SessionArguments = field(default_factory=SessionArguments, repr=False)
     """Those of `planaria.Session` for new and restored sessions: `limits`, `mounts`, `network` and so on."""
 
     def __post_init__(self) -> None:
