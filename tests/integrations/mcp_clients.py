@@ -1,4 +1,4 @@
-"""How tests connect the SDK's client to `planaria mcp`."""
+"""How tests connect the SDK's client to `planaria mcp` and to a server in their process."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+import anyio
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
+
+import planaria
+from planaria.integrations.mcp import NamedSessions, create_server, listen
 
 COMMAND = [sys.executable, "-m", "planaria", "mcp"]
 
@@ -57,3 +61,40 @@ def _show(log: Iterable[str]) -> None:
 def text(result: Any) -> str:
     """The text of a result's content."""
     return "\n".join(block.text for block in result.content if block.type == "text")
+
+
+MODES = ["auto", "legacy"]  # 2026-07-28 without sessions of the protocol's, 2025-11-25 with them
+
+
+def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    anyio.run(main)
+
+
+def named_sessions(store: planaria.Store | None = None, *, most: int = 64, **arguments: Any) -> NamedSessions:
+    return NamedSessions(
+        lambda: planaria.AsyncSession(on_output=listen, **arguments),
+        lambda snapshot: planaria.AsyncSession.from_snapshot(snapshot, on_output=listen, **arguments),
+        store,
+        most=most,
+    )
+
+
+def with_client(
+    main: Callable[[Client], Coroutine[Any, Any, None]],
+    sessions: NamedSessions,
+    mode: str = "auto",
+    *,
+    elicitation: Any = None,
+    **options: Any,
+) -> None:
+    """Run `main` with a client of a server in this process."""
+
+    async def connect() -> None:
+        try:
+            server = create_server(sessions, **options)
+            async with Client(server, mode=mode, elicitation_callback=elicitation) as client:
+                await main(client)
+        finally:
+            await sessions.close()
+
+    anyio.run(connect)
