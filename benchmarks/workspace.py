@@ -175,14 +175,14 @@ def add(a: int, b: int) -> int:
 
 
 def tool_call(
-    call: str, middleware: Sequence[Any] = (), *, home: str = "from_base", calls: int = 1000
+    call: str, middleware: Sequence[Any] = (), *, executor: str = "from_base", calls: int = 1000
 ) -> Task:
     """One call of a plain Python function, of many in a loop of the code, from end to end."""
 
     def task(watch: Stopwatch, repeats: int) -> None:
         with tempfile.TemporaryDirectory() as directory:
             tools = planaria.ToolRegistry([add], middleware=middleware)
-            session = getattr(planaria.Session, home)(directory, tools=tools)
+            session = getattr(planaria.Session, executor)(directory, tools=tools)
             session.add_workflow("add", "def run(a): return tools.add(a=a, b=1)\n")
             code = f"for _ in range({calls}): {call}"
             session.execute(code)
@@ -228,8 +228,8 @@ TOOL_CALLS = [
         {"ours": tool_call("tools.add(a=1, b=2)", [Looking()])},
     ),
     Row("a workflow that calls a tool", {"ours": tool_call("workflows.add(a=1)", calls=100)}),
-    Row("tool call in this process", {"ours": tool_call("tools.add(a=1, b=2)", home="inprocess")}),
-    Row("tool call in a child process", {"ours": tool_call("tools.add(a=1, b=2)", home="subprocess")}),
+    Row("tool call in this process", {"ours": tool_call("tools.add(a=1, b=2)", executor="inprocess")}),
+    Row("tool call in a child process", {"ours": tool_call("tools.add(a=1, b=2)", executor="subprocess")}),
     Row("session with a workspace: make, run, close", {"ours": starting}),
 ]
 

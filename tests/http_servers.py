@@ -93,13 +93,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             case ["bytes", count]:
                 self.answer(200, b"x" * int(count), {})
             case _:
-                told = {
+                reported = {
                     "method": self.command,
                     "target": self.path,
                     "headers": {name.lower(): value for name, value in self.headers.items()},
                     "body": body.decode("latin-1"),
                 }
-                self.answer(200, json.dumps(told).encode(), {"Content-Type": "application/json"})
+                self.answer(200, json.dumps(reported).encode(), {"Content-Type": "application/json"})
 
     do_POST = do_PUT = do_DELETE = do_HEAD = do_GET  # noqa: N815
 

@@ -98,11 +98,11 @@ def process(
     )
     assert running.stderr is not None
     try:
-        found, told = None, ""
+        found, reported = None, ""
         while found is None:
             line = running.stderr.readline()
-            assert line, told
-            told += line
+            assert line, reported
+            reported += line
             found = re.search(r"(?<=serving sessions at )http://\S+", line)
         yield found[0], running.pid
     finally:

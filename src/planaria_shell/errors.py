@@ -27,7 +27,7 @@ class ShellError(Exception):
         #: that cannot be opened, or an expression that is none.
         self.expanding = False
         #: Whether its message has been written: before the function, or the redirections, are left.
-        self.told = False
+        self.reported = False
 
 
 class AbandonError(ShellError):

@@ -129,8 +129,8 @@ class Shell(Interpreter):
     output = diagnostics.output
     write_failed = diagnostics.write_failed
     complain = diagnostics.complain
-    tell = diagnostics.tell
-    tell_death = diagnostics.tell_death
+    report_error = diagnostics.report_error
+    report_death = diagnostics.report_death
     report = diagnostics.report
     arithmetic_failed = diagnostics.arithmetic_failed
     report_syntax_error = diagnostics.report_syntax_error
@@ -153,7 +153,7 @@ class Shell(Interpreter):
     find_process = jobs.find_process
     run_jobs = jobs.run_jobs
     settle_jobs = jobs.settle_jobs
-    tell_jobs = jobs.tell_jobs
+    report_jobs = jobs.report_jobs
     wait_job = jobs.wait_job
     find_job = jobs.find_job
     start_coprocess = jobs.start_coprocess
@@ -166,8 +166,8 @@ class Shell(Interpreter):
     collect_outputs = jobs.collect_outputs
     # Limits of resources.
     set_bounds = resources.set_bounds
-    heed_limits = resources.heed_limits
-    heed_umask = resources.heed_umask
+    apply_limits = resources.apply_limits
+    apply_umask = resources.apply_umask
     may_open = resources.may_open
     may_fork = resources.may_fork
     # Traps.

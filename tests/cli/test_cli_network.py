@@ -47,8 +47,8 @@ def test_allow_opens_the_network_for_a_program(planaria: Run, port: int) -> None
     refused = planaria("run", "--allow", f"POST {place}", "-c", code)
     assert refused.returncode == 1
     assert b"is not allowed; allowed are localhost" in refused.stderr
-    told = json.loads(planaria("run", "--json", "--allow", f"localhost:{port}", "-c", code).stdout)
-    assert [(one["method"], one["url"], one["status"]) for one in told["requests"]] == [
+    reported = json.loads(planaria("run", "--json", "--allow", f"localhost:{port}", "-c", code).stdout)
+    assert [(one["method"], one["url"], one["status"]) for one in reported["requests"]] == [
         ("GET", f"{place}/chunked", 200)
     ]
 

@@ -66,7 +66,7 @@ def test_the_exit_status_is_the_programs(planaria: Run, code: str, status: int) 
     assert planaria("run", "-c", code).returncode == status
 
 
-def test_an_exception_is_told_as_python_tells_it(planaria: Run, tmp_path: Path) -> None:
+def test_an_exception_is_shown_as_python_shows_it(planaria: Run, tmp_path: Path) -> None:
     """The traceback on standard error names the program's file and shows its line."""
     (tmp_path / "bad.py").write_text("def f():\n    return {}['x']\nf()\n")
     done = planaria("run", "bad.py")
@@ -98,7 +98,7 @@ def test_a_timeout_exits_with_124(planaria: Run, code: str) -> None:
     assert done.stderr == b"planaria: stopped after 0.5 s at line 2\n"
 
 
-def test_a_timeout_ends_a_read_that_nobody_answers(environment: dict[str, str]) -> None:
+def test_a_timeout_ends_a_read_that_is_not_answered(environment: dict[str, str]) -> None:
     """A program that waits for input which never comes is stopped as well."""
     command = [*COMMAND, "run", "--timeout", "0.3", "-c", "input()"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, stderr=subprocess.PIPE) as process:
@@ -169,21 +169,21 @@ def test_json_is_one_object_with_everything(planaria: Run) -> None:
     done = planaria(
         "run", "--json", "-c", "print('out'); import sys; print('err', file=sys.stderr); [1, {'a': None}]"
     )
-    told = json.loads(done.stdout)
+    reported = json.loads(done.stdout)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert told["ok"] is True
-    assert told["value"] == [1, {"a": None}]
-    assert told["repr"] == "[1, {'a': None}]"
-    assert (told["stdout"], told["stderr"], told["error"]) == ("out\n", "err\n", None)
-    assert (told["exit_code"], told["execution_count"], told["stdout_truncated"]) == (0, 1, False)
-    assert told["duration_ms"] > 0
+    assert reported["ok"] is True
+    assert reported["value"] == [1, {"a": None}]
+    assert reported["repr"] == "[1, {'a': None}]"
+    assert (reported["stdout"], reported["stderr"], reported["error"]) == ("out\n", "err\n", None)
+    assert (reported["exit_code"], reported["execution_count"], reported["stdout_truncated"]) == (0, 1, False)
+    assert reported["duration_ms"] > 0
 
 
 @pytest.mark.parametrize("value", [(1, 2), {1: 2}, float("nan"), b"x", [(1,)], {1}, 1j, [float("inf")]])
 def test_json_never_shows_a_look_alike(value: object) -> None:
     """A value that JSON cannot say exactly is null there, and its repr is reported."""
-    told = as_json(Result(value=value, repr=repr(value)), 0)
-    assert (told["value"], told["repr"]) == (None, repr(value))
+    reported = as_json(Result(value=value, repr=repr(value)), 0)
+    assert (reported["value"], reported["repr"]) == (None, repr(value))
 
 
 @pytest.mark.parametrize("value", [None, True, 1 << 100, 0.1, "é\ud800", [1, [2]], {"a": {"b": None}}])
@@ -194,16 +194,16 @@ def test_json_shows_what_it_can_say(value: object) -> None:
 
 def test_json_is_alone_on_standard_output(planaria: Run) -> None:
     """A prompt of input() does not come between the JSON."""
-    told = json.loads(planaria("run", "--json", "-c", "input('name? ')", stdin=b"Ann\n").stdout)
-    assert told["value"] == "Ann"
+    reported = json.loads(planaria("run", "--json", "-c", "input('name? ')", stdin=b"Ann\n").stdout)
+    assert reported["value"] == "Ann"
 
 
-def test_json_tells_an_error_by_its_parts(planaria: Run) -> None:
+def test_json_reports_an_error_by_its_parts(planaria: Run) -> None:
     """An exception is an object in JSON, with the exit status beside it."""
     done = planaria("run", "--json", "-c", "x = 1\nraise ValueError('no')")
-    told = json.loads(done.stdout)
-    assert (done.returncode, told["exit_code"], told["ok"]) == (1, 1, False)
-    error = told["error"]
+    reported = json.loads(done.stdout)
+    assert (done.returncode, reported["exit_code"], reported["ok"]) == (1, 1, False)
+    error = reported["error"]
     assert (error["type"], error["message"], error["lineno"]) == ("ValueError", "no", 2)
     assert 'File "<string>", line 2' in error["traceback"]
 
@@ -218,8 +218,12 @@ def test_json_is_printed_after_ctrl_c_too(environment: dict[str, str], tmp_path:
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
         assert process.stdout is not None
-        told = json.loads(process.stdout.read())
-    assert (told["stdout"], told["exit_code"], told["error"]["type"]) == ("begun\n", 130, "Interrupted")
+        reported = json.loads(process.stdout.read())
+    assert (reported["stdout"], reported["exit_code"], reported["error"]["type"]) == (
+        "begun\n",
+        130,
+        "Interrupted",
+    )
 
 
 PICTURE = """
@@ -230,8 +234,8 @@ class Picture:
 
 def test_rich_outputs_are_in_the_json(planaria: Run) -> None:
     """Rich outputs are mime bundles in JSON, binary ones as base64."""
-    told = json.loads(planaria("run", "--json", "-c", PICTURE + "display(Picture())").stdout)
-    (output,) = told["outputs"]
+    reported = json.loads(planaria("run", "--json", "-c", PICTURE + "display(Picture())").stdout)
+    (output,) = reported["outputs"]
     assert base64.b64decode(output["data"]["image/png"]) == b"\x89PNG picture"
     assert "text/plain" in output["data"]
 

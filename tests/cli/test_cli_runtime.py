@@ -33,7 +33,7 @@ def test_setup_compiles_what_counts_instructions(planaria: Run) -> None:
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_progress_is_told_once_or_moves(terminal: bool) -> None:
+def test_progress_is_reported_once_or_moves(terminal: bool) -> None:
     """Without a terminal there is a line at each end; with one, a line that moves comes between."""
     file = io.StringIO()
     with ProgressReport(Console(file=file, force_terminal=terminal, width=80)) as report:
@@ -93,8 +93,10 @@ def test_cache_clean(planaria: Run, environment: dict[str, str], tmp_path: Path)
     cache.mkdir(mode=0o700)
     environment["PLANARIA_CACHE"] = str(cache)
     (cache / "core-00.cwasm").write_bytes(bytes(2_000_000))
-    told = json.loads(planaria("cache", "clean", "--dry-run", "--json").stdout)
-    assert [(one["kind"], one["path"]) for one in told] == [("compiled module", str(cache / "core-00.cwasm"))]
+    reported = json.loads(planaria("cache", "clean", "--dry-run", "--json").stdout)
+    assert [(one["kind"], one["path"]) for one in reported] == [
+        ("compiled module", str(cache / "core-00.cwasm"))
+    ]
     assert (cache / "core-00.cwasm").exists()
     done = planaria("cache", "clean")
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, b"2 MB were freed")

@@ -62,8 +62,8 @@ def test_list(planaria: Run, tmp_path: Path) -> None:
     ]
     assert "A flow" in listed
     assert "two lines" not in listed
-    told = json.loads(planaria("store", "list", "--json", "base").stdout)
-    assert told[0] == {"kind": "artifact", "name": "reports/n", "description": "Numbers"}
+    reported = json.loads(planaria("store", "list", "--json", "base").stdout)
+    assert reported[0] == {"kind": "artifact", "name": "reports/n", "description": "Numbers"}
 
 
 def test_places(planaria: Run) -> None:

@@ -133,12 +133,12 @@ async def _run_block(block: Block, name: str, names: dict[str, Any]) -> None:
         await waiting
     broken = []
     for lineno, promised in watched.promised.items():
-        told = shown.get(lineno)
+        reported = shown.get(lineno)
         where = f"{name}:{block.lineno + lineno - 1}: promises {promised!r}"
-        if told is None:
+        if reported is None:
             broken.append(f"{where}, and was not reached")
-        elif not _same(promised, told):
-            broken.append(f"{where}, shows {told!r}")
+        elif not _same(promised, reported):
+            broken.append(f"{where}, shows {reported!r}")
     assert not broken, "\n".join(broken)
 
 

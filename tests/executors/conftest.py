@@ -20,7 +20,7 @@ from planaria import (
 )
 
 #: How each executor is created; "container" needs an engine beside.
-HOMES: dict[str, Callable[[], Executor]] = {
+EXECUTORS: dict[str, Callable[[], Executor]] = {
     "wasm": WasmExecutor,
     "in-process": InProcessExecutor,
     "subprocess": SubprocessExecutor,
@@ -55,8 +55,10 @@ def server() -> Iterator[str]:
 
 
 # One engine serves all tests with containers: they run in one process of a parallel run.
-@pytest.fixture(params=[*HOMES, "server", pytest.param("container", marks=pytest.mark.xdist_group("engine"))])
-def home(request: pytest.FixtureRequest) -> Callable[[], Executor]:
+@pytest.fixture(
+    params=[*EXECUTORS, "server", pytest.param("container", marks=pytest.mark.xdist_group("engine"))]
+)
+def new_executor(request: pytest.FixtureRequest) -> Callable[[], Executor]:
     """Makes executors of one kind."""
     if request.param == "server":
         url = request.getfixturevalue("server")
@@ -64,13 +66,13 @@ def home(request: pytest.FixtureRequest) -> Callable[[], Executor]:
     if request.param == "container":
         config = ContainerConfig(image=IMAGE, engine=request.getfixturevalue("engine"))
         return lambda: ContainerExecutor(config)
-    return HOMES[request.param]
+    return EXECUTORS[request.param]
 
 
 @pytest.fixture
-def session(home: Callable[[], Executor]) -> Iterator[Session]:
+def session(new_executor: Callable[[], Executor]) -> Iterator[Session]:
     """A session with that executor."""
-    with Session(executor=home()) as session:
+    with Session(executor=new_executor()) as session:
         yield session
 
 

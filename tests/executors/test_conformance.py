@@ -33,7 +33,7 @@ from planaria import (
 
 pytestmark = pytest.mark.slow
 
-Home = Callable[[], Executor]
+NewExecutor = Callable[[], Executor]
 
 
 def test_value_and_output(session: Session) -> None:
@@ -43,14 +43,14 @@ def test_value_and_output(session: Session) -> None:
     assert result.is_ok
 
 
-def test_state_lives_on(session: Session) -> None:
+def test_state_lasts(session: Session) -> None:
     """Variables, functions and imports live from one execution to the next."""
     session.execute("import math\nx = 2\ndef f(y): return math.sqrt(x * y)")
     assert session.execute("f(8)").value == 4.0
     assert session.execution_count == 2
 
 
-def test_values_cross_as_they_are(home: Home) -> None:
+def test_values_arrive_as_they_are(new_executor: NewExecutor) -> None:
     """Values come out, and go in through a callback, with their types."""
     values = [
         None,
@@ -66,13 +66,13 @@ def test_values_cross_as_they_are(home: Home) -> None:
         date(2024, 2, 29),
         Decimal("1.10"),
     ]
-    with Session(executor=home(), callbacks=[{"name": "give", "fn": values.__getitem__}]) as session:
+    with Session(executor=new_executor(), callbacks=[{"name": "give", "fn": values.__getitem__}]) as session:
         for number, value in enumerate(values):
             result = session.execute(f"await give({number})")
             assert (type(result.value), result.value) == (type(value), value)
 
 
-def test_an_error_tells_its_place(session: Session) -> None:
+def test_an_error_names_its_place(session: Session) -> None:
     """An error has its type, message and the user's frames only, and the session stays usable."""
     result = session.run("def f():\n    return 1 / 0\nf()")
     assert isinstance(result.error, ExecutionError)
@@ -119,7 +119,7 @@ def test_interrupt_from_another_thread(session: Session) -> None:
     assert session.execute("n").value == 1
 
 
-def test_callbacks_awaited_and_blocking(home: Home) -> None:
+def test_callbacks_awaited_and_blocking(new_executor: NewExecutor) -> None:
     """Callbacks are awaited, also several at once, or called and waited for; their errors arrive by type."""
 
     def add(a: int, b: int) -> int:
@@ -132,7 +132,7 @@ def test_callbacks_awaited_and_blocking(home: Home) -> None:
         await asyncio.sleep(0.05)
         return x
 
-    with Session(executor=home(), callbacks=[add, fail, slow]) as session:
+    with Session(executor=new_executor(), callbacks=[add, fail, slow]) as session:
         assert session.execute("await add(1, b=2)").value == 3
         assert session.execute("add.call(3, 4)").value == 7
         assert session.execute(
@@ -151,52 +151,54 @@ def test_callbacks_awaited_and_blocking(home: Home) -> None:
         assert "add(a: int, b: int)" in str(result.error)
 
 
-def test_callback_runs_where_the_caller_is(home: Home) -> None:
+def test_callback_runs_where_the_caller_is(new_executor: NewExecutor) -> None:
     """A plain callback declared for the caller's thread runs on the thread that executes."""
     threads: list[threading.Thread] = []
     mark = {"name": "mark", "fn": lambda: threads.append(threading.current_thread())}
-    with Session(executor=home(), callbacks=[{**mark, "on_caller_thread": True}]) as session:
+    with Session(executor=new_executor(), callbacks=[{**mark, "on_caller_thread": True}]) as session:
         session.execute("mark.call()\nawait mark()")
     assert threads == [threading.current_thread()] * 2
 
 
-def test_reentering_is_refused(home: Home) -> None:
+def test_reentering_is_refused(new_executor: NewExecutor) -> None:
     """A callback that uses its own session gets an error, not a deadlock."""
     sessions: list[Session] = []
 
     def again() -> Any:
         return sessions[0].run("1").value
 
-    with Session(executor=home(), callbacks=[again]) as session:
+    with Session(executor=new_executor(), callbacks=[again]) as session:
         sessions.append(session)
         result = session.run("await again()")
         assert result.error is not None
         assert "callback" in str(result.error)
 
 
-def test_input(home: Home) -> None:
+def test_input(new_executor: NewExecutor) -> None:
     """`input()` takes lines of stdin=, and raises EOFError when there are no more."""
-    with Session(executor=home(), stdin="Ada\n") as session:
+    with Session(executor=new_executor(), stdin="Ada\n") as session:
         result = session.run("print('hello', input('name? '))\ninput()")
         assert "hello Ada" in result.stdout
         assert isinstance(result.error, ExecutionError)
         assert result.error.type == "EOFError"
 
 
-def test_output_arrives_as_it_is_written(home: Home) -> None:
+def test_output_arrives_as_it_is_written(new_executor: NewExecutor) -> None:
     """Listeners get output while the code runs, in order, and their pieces make up the result."""
     pieces: list[str] = []
     with Session(
-        executor=home(), on_stdout=pieces.append, callbacks=[{"name": "seen", "fn": lambda: "".join(pieces)}]
+        executor=new_executor(),
+        on_stdout=pieces.append,
+        callbacks=[{"name": "seen", "fn": lambda: "".join(pieces)}],
     ) as session:
         result = session.execute("print('a')\nthen = await seen()\nprint('b')\nthen")
         assert result.value == "a\n"
         assert "".join(pieces) == result.stdout == "a\nb\n"
 
 
-def test_output_is_bounded(home: Home) -> None:
+def test_output_is_bounded(new_executor: NewExecutor) -> None:
     """What is beyond the limit of output ends the execution, and the session stays usable."""
-    with Session(executor=home(), limits=Limits(output=1000)) as session:
+    with Session(executor=new_executor(), limits=Limits(output=1000)) as session:
         result = session.run("print('x' * 100_000)")
         assert result.stdout_truncated
         assert len(result.stdout) <= 1000 + 100  # and the line that says what is left out
@@ -227,13 +229,13 @@ def test_rebinding_names_of_the_kernel_harms_nothing(session: Session) -> None:
     assert session.execute("print('x')").stdout == "x\n"
 
 
-def test_suspended_calls_are_resolved_later(home: Home) -> None:
+def test_suspended_calls_are_resolved_later(new_executor: NewExecutor) -> None:
     """A callback that raises Suspend parks the execution until it is answered."""
 
     def approve(amount: int) -> bool:
         raise Suspend("ask")
 
-    with Session(executor=home(), callbacks=[approve]) as session:
+    with Session(executor=new_executor(), callbacks=[approve]) as session:
         run = session.start("ok = await approve(amount=900)\nprint('paid' if ok else 'refused')")
         (call,) = run.pending
         assert (call.name, call.kwargs) == ("approve", {"amount": 900})
@@ -261,27 +263,27 @@ def test_capabilities_are_honest(session: Session) -> None:
     assert session.execute("1").value == 1
 
 
-def test_an_executor_has_one_session(home: Home) -> None:
+def test_an_executor_has_one_session(new_executor: NewExecutor) -> None:
     """An executor that has a session already refuses a second one."""
-    executor = home()
+    executor = new_executor()
     with Session(executor=executor), pytest.raises(SessionError, match="has a session already"):
         Session(executor=executor)
 
 
-def test_closed_is_closed(home: Home) -> None:
+def test_closed_is_closed(new_executor: NewExecutor) -> None:
     """A closed session says so, and closing twice is harmless."""
-    session = Session(executor=home())
+    session = Session(executor=new_executor())
     session.close()
     session.close()
     with pytest.raises(SessionClosed):
         session.run("1")
 
 
-def test_sessions_do_not_see_each_other(home: Home) -> None:
+def test_sessions_do_not_see_each_other(new_executor: NewExecutor) -> None:
     """Sessions at once on threads keep their variables and outputs apart."""
 
     def work(number: int, results: list[Any]) -> None:
-        with Session(executor=home()) as session:
+        with Session(executor=new_executor()) as session:
             for _ in range(5):
                 result = session.run(f"x = {number}\nfor i in range(200): print(x)\nx")
                 results.append(result.value == number and set(result.stdout.split()) == {str(number)})
@@ -316,9 +318,9 @@ def test_nothing_of_it_reaches_the_hosts_output(session: Session, capfd: pytest.
     assert capfd.readouterr() == ("host\n", "")
 
 
-def test_unused_sessions_are_collected(home: Home) -> None:
+def test_unused_sessions_are_collected(new_executor: NewExecutor) -> None:
     """A session without references is released without close()."""
-    session = Session(executor=home())
+    session = Session(executor=new_executor())
     session.execute("x = 1")
     gone = weakref.ref(session)
     del session
@@ -326,7 +328,7 @@ def test_unused_sessions_are_collected(home: Home) -> None:
     assert gone() is None
 
 
-def test_async(home: Home) -> None:
+def test_async(new_executor: NewExecutor) -> None:
     """An AsyncSession leaves the loop free, runs callbacks on it, and is stopped by cancelling."""
 
     async def main() -> None:
@@ -335,7 +337,7 @@ def test_async(home: Home) -> None:
         async def where() -> bool:
             return asyncio.get_running_loop() is loop
 
-        async with AsyncSession(executor=home(), callbacks=[where]) as session:
+        async with AsyncSession(executor=new_executor(), callbacks=[where]) as session:
             assert (await session.run("await where()")).value is True
             assert (await session.run("where.call()")).value is True
             task = asyncio.create_task(session.run("n = 0\nwhile True: n += 1"))
@@ -370,7 +372,7 @@ def test_fork_of_the_host(session: Session) -> None:
     assert session.execute("x").value == 1
 
 
-def test_stopping_a_call_for_which_the_code_blocks(home: Home) -> None:
+def test_stopping_a_call_for_which_the_code_blocks(new_executor: NewExecutor) -> None:
     """A timeout or limit that ends a blocking call is never an exception that the code could take for the call's."""
 
     async def hang() -> None:
@@ -379,7 +381,7 @@ def test_stopping_a_call_for_which_the_code_blocks(home: Home) -> None:
     def absolute(number: int) -> int:
         return abs(number)
 
-    with Session(executor=home(), callbacks=[hang, absolute], limits=Limits(callbacks=2)) as session:
+    with Session(executor=new_executor(), callbacks=[hang, absolute], limits=Limits(callbacks=2)) as session:
         caught = "try:\n    {}\nexcept Exception:\n    pass"
         for _ in range(3):
             assert isinstance(session.run(caught.format("hang.call()"), timeout=0.2).error, TimeoutError)

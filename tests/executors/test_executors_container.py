@@ -179,7 +179,7 @@ def test_processor_time_is_bounded(engine: str) -> None:
 # -- ends ------------------------------------------------------------------------------------------------
 
 
-def test_code_that_heeds_no_interrupt_is_killed_with_its_container(
+def test_code_that_ignores_interrupts_is_killed_with_its_container(
     engine: str, client: docker.APIClient
 ) -> None:
     """After the grace period the container is removed and the session restarts in another one."""
@@ -193,7 +193,7 @@ def test_code_that_heeds_no_interrupt_is_killed_with_its_container(
         wait_until_gone(client, mine)
 
 
-def test_the_end_of_the_process_is_told(engine: str) -> None:
+def test_the_end_of_the_process_is_reported(engine: str) -> None:
     """os._exit and crashes are errors with the status or the signal, and the last words."""
     with new(engine) as session:
         error = session.run("print('before', flush=True)\nimport os; os._exit(3)").error
@@ -285,7 +285,7 @@ def test_requirements_are_part_of_the_image(engine: str) -> None:
         assert error_type(session, "import sample_one") == "ModuleNotFoundError"
 
 
-def test_requirements_that_cannot_be_had_are_told(engine: str) -> None:
+def test_requirements_that_cannot_be_had_are_reported(engine: str) -> None:
     """The error for an image that cannot be made has the installer's reason."""
     with pytest.raises(RuntimeSetupError, match="sample-nothing"):
         new(engine, deps=["sample-nothing"])
@@ -311,14 +311,14 @@ def test_packages_are_installed_into_the_container(engine: str) -> None:
 # -- being set up ----------------------------------------------------------------------------------------
 
 
-def test_an_engine_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_an_engine_that_is_not_there_is_reported(tmp_path: Path) -> None:
     """Without an engine the error has the address and the reason."""
     address = f"unix://{tmp_path}/nothing.sock"
     with pytest.raises(RuntimeSetupError, match="no container engine was found: unix://"):
         new(address)
 
 
-def test_an_image_that_is_not_there_is_told(engine: str) -> None:
+def test_an_image_that_is_not_there_is_reported(engine: str) -> None:
     """The error for an image that cannot be had names it."""
     config = ContainerConfig(image="localhost:1/planaria-nothing:1", engine=engine)
     with pytest.raises(RuntimeSetupError, match="planaria-nothing"):

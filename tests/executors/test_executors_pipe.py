@@ -99,7 +99,7 @@ def test_what_does_not_fit_the_socket_is_sent_while_waiting() -> None:
     theirs.close()
 
 
-def test_waiting_ends_when_somebody_wakes_it() -> None:
+def test_waiting_ends_when_another_thread_wakes_it() -> None:
     """`wake` from another thread ends a wait that has no bound."""
     ours, theirs = socket.socketpair()
     pipe = Pipe(ours)
@@ -137,8 +137,8 @@ class _Scripted(Process):
         with connection:
             if greets:
                 size = int.from_bytes(connection.recv(4), "little")
-                told = decode(connection.recv(size, socket.MSG_WAITALL))
-                connection.sendall(framed(b"A" + encode((told["token"], (3, 11, 0), 1))))
+                reported = decode(connection.recv(size, socket.MSG_WAITALL))
+                connection.sendall(framed(b"A" + encode((reported["token"], (3, 11, 0), 1))))
             connection.sendall(data)
 
     def interrupt(self) -> None: ...

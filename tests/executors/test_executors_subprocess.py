@@ -246,7 +246,7 @@ def test_pools_of_processes_work(shared: Session) -> None:
     assert result.value == [1, 2, 3]
 
 
-def test_a_program_that_is_no_kernel_is_told_with_what_it_wrote(tmp_path: Path) -> None:
+def test_a_program_that_is_no_kernel_is_reported_with_what_it_wrote(tmp_path: Path) -> None:
     """When the process does not become a kernel, the error has its last words."""
     python = tmp_path / "bin" / "python"
     python.parent.mkdir()
@@ -271,7 +271,7 @@ def test_a_session_that_cannot_be_brought_back_can_later(tmp_path: Path) -> None
         assert session.execute("1 + 1").value == 2
 
 
-def test_what_this_home_cannot_do_says_so(shared: Session) -> None:
+def test_what_this_executor_lacks_is_named(shared: Session) -> None:
     """Forks, checkpoints, snapshots, files and pickles without `snapshots=True` are CapabilityErrors."""
     for deed in (
         lambda: shared.fork(),

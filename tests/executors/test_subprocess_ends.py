@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 # -- ends ------------------------------------------------------------------------------------------------
 
 
-def test_code_that_ends_its_process_is_told_so_and_the_session_goes_on() -> None:
+def test_code_that_ends_its_process_is_reported_and_the_session_goes_on() -> None:
     """os._exit is Exited with its status, and the session restarts."""
     with new() as session:
         error = session.run("print('before', flush=True)\nimport os; os._exit(3)").error
@@ -35,7 +35,7 @@ def test_code_that_ends_its_process_is_told_so_and_the_session_goes_on() -> None
         assert session.execute("1 + 1").value == 2
 
 
-def test_a_crash_is_told_with_what_the_process_said_last() -> None:
+def test_a_crash_is_reported_with_what_the_process_said_last() -> None:
     """A segmentation fault is a CrashError that names the signal, with the interpreter's last words."""
     with new() as session:
         error = session.run("import ctypes\nctypes.string_at(0)").error
@@ -46,7 +46,7 @@ def test_a_crash_is_told_with_what_the_process_said_last() -> None:
         assert session.execute("1 + 1").value == 2
 
 
-def test_a_process_that_is_killed_in_the_midst_of_a_run_is_reported() -> None:
+def test_a_process_that_is_killed_in_the_middle_of_a_run_is_reported() -> None:
     """When the process is killed from outside, the execution ends with a CrashError."""
     with new() as session:
         process = process_of(session)
@@ -68,7 +68,7 @@ def test_a_process_that_is_killed_between_runs_is_reported() -> None:
         assert session.execute("1 + 1").value == 2
 
 
-def test_a_process_that_dies_while_the_host_answers_it_is_reported() -> None:
+def test_a_process_that_ends_while_the_host_answers_it_is_reported() -> None:
     """A process that is killed during a host call, plain or awaited, ends the execution and nothing else."""
     processes: list[int] = []
 

@@ -63,7 +63,7 @@ def test_a_timeout_interrupts_and_keeps_the_state(code: str) -> None:
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True: pass",
     ],
 )
-def test_code_that_heeds_no_interrupt_is_killed(code: str) -> None:
+def test_code_that_ignores_interrupts_is_killed(code: str) -> None:
     """After the grace period the process is killed, the state is lost, and the session restarts."""
     with new(limits=Limits(grace=0.3)) as session:
         before = process_of(session)

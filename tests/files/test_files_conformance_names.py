@@ -289,7 +289,7 @@ def test_manifests_restore(filesystem: FileSystem) -> None:
     assert len(read(filesystem, b"/l")) in (256_000, len(b"changed"))
 
 
-def test_diff_tells_what_changed(filesystem: FileSystem, request: pytest.FixtureRequest) -> None:
+def test_diff_reports_what_changed(filesystem: FileSystem, request: pytest.FixtureRequest) -> None:
     """diff names what was added, removed and changed since a snapshot."""
     if request.node.callspec.params["filesystem"] == "host":
         pytest.skip("contents of the host are not captured")

@@ -106,7 +106,7 @@ def test_nothing_moves_across_mounts(tree: MountFileSystem) -> None:
     assert read(tree, b"/m/g") == b"inner"
 
 
-def test_devices_tell_filesystems_apart(tree: MountFileSystem, inner: MemoryFileSystem) -> None:
+def test_devices_distinguish_filesystems(tree: MountFileSystem, inner: MemoryFileSystem) -> None:
     """Each filesystem has a device number of its own, the same wherever it is mounted."""
     assert tree.stat(b"/").device != tree.stat(b"/m").device
     assert tree.open(b"/m/d/f", R).stat().device == tree.stat(b"/m/d/f").device

@@ -152,7 +152,7 @@ def test_calls_given_up_at_the_end(host: Any) -> None:
     assert host.run("await asyncio.sleep(9)")[3] == []
 
 
-def test_waiting_for_ever(host: Any) -> None:
+def test_waiting_forever(host: Any) -> None:
     """A cell that nothing can wake is ended with an error that says so."""
     error = host.run("import asyncio\nawait asyncio.Event().wait()")[1]
     assert (error["type"], error["lineno"]) == ("RuntimeError", 2)
@@ -251,7 +251,7 @@ def test_run_deep_inside_blocks(loops: Any) -> None:
     assert loops.value("def g(): return asyncio.run(main())\ng()") == 30
 
 
-def test_run_deep_inside_waits_for_ever(loops: Any) -> None:
+def test_run_deep_inside_waits_forever(loops: Any) -> None:
     """A blocking loop that nothing can wake raises instead of hanging."""
     error = loops.error(
         "import asyncio\nasync def main(): await asyncio.Event().wait()\n(lambda: asyncio.run(main()))()"

@@ -49,7 +49,7 @@ def test_value(host: Any, source: str, value: Any) -> None:
     assert (got.type if isinstance(got, Repr) else got) == value
 
 
-def test_state_lives_on(host: Any) -> None:
+def test_state_lasts(host: Any) -> None:
     """Variables, functions and imports of one cell are there in the next."""
     host.run("import math\ndef f(x): return math.sqrt(x)")
     host.run("y = f(9)")

@@ -207,9 +207,9 @@ def test_one_interrupt_ends_what_does_not_end(host: Any, source: str, kind: str)
 
     def interrupt() -> None:
         ready.wait(30)
-        told = -1
-        while told < host.dropped and not over.wait(0.02):  # once more when it hit no code of the user's
-            told = host.dropped
+        reported = -1
+        while reported < host.dropped and not over.wait(0.02):  # once more when it hit no code of the user's
+            reported = host.dropped
             os.kill(os.getpid(), signal.SIGINT)
             over.wait(0.1)
 

@@ -105,12 +105,12 @@ token = os.environ["TOKEN"]
 token, json.load(get(secure + "/echo?key=" + token, Authorization="Bearer " + token)), json.load(get(plain + "/echo", X=token))
 """)
     assert result.error is None, result.error
-    token, told, elsewhere = result.value
+    token, reported, elsewhere = result.value
     assert token == "planaria-secret-TOKEN-placeholder"
-    assert told["headers"]["authorization"] == "Bearer " + "*" * len(VALUE)
-    assert told["target"] == "/echo?key=" + "*" * len(VALUE)
+    assert reported["headers"]["authorization"] == "Bearer " + "*" * len(VALUE)
+    assert reported["target"] == "/echo?key=" + "*" * len(VALUE)
     assert elsewhere["headers"]["x"] == token
-    assert "proxy-authorization" not in told["headers"] | elsewhere["headers"]
+    assert "proxy-authorization" not in reported["headers"] | elsewhere["headers"]
     assert VALUE not in str(result)
     assert VALUE not in session.execute("str(os.environ) + open('/proc/self/environ').read()").value
 

@@ -257,9 +257,9 @@ with socket.create_connection(("localhost", {http_port}), timeout=5) as connecti
     answer = connection.recv(10000)
 answer
 """
-    told = json.loads(connected().execute(code).value.partition(b"\r\n\r\n")[2])
-    assert told["headers"]["x-long"] == "a Y: b"
-    assert "y" not in told["headers"]
+    reported = json.loads(connected().execute(code).value.partition(b"\r\n\r\n")[2])
+    assert reported["headers"]["x-long"] == "a Y: b"
+    assert "y" not in reported["headers"]
 
 
 def test_secret(connected: Any, https_port: int) -> None:
@@ -268,9 +268,9 @@ def test_secret(connected: Any, https_port: int) -> None:
     result = session.run(
         "get(f'{secure}/echo?key=' + os.environ['TOKEN'], Authorization='Bearer ' + os.environ['TOKEN'])"
     )
-    told = json.loads(result.value)
-    assert told["headers"]["authorization"] == "Bearer " + "*" * len(VALUE)
-    assert told["target"] == "/echo?key=" + "*" * len(VALUE)
+    reported = json.loads(result.value)
+    assert reported["headers"]["authorization"] == "Bearer " + "*" * len(VALUE)
+    assert reported["target"] == "/echo?key=" + "*" * len(VALUE)
     assert VALUE not in str(result.requests) + str(result)
     assert VALUE.encode() not in bytes(session.snapshot_state())
     assert session.execute("os.environ['TOKEN']").value == "planaria-secret-TOKEN-placeholder"
@@ -280,8 +280,8 @@ def test_secret_goes_nowhere_else(connected: Any, http_port: int, https_port: in
     """Another host, and one without TLS, gets the placeholder."""
     session = connected(secrets=[Secret("TOKEN", VALUE, hosts=[f"localhost:{http_port}", "example.com"])])
     for place in ("plain", "secure"):
-        told = json.loads(session.execute(f"get(f'{{{place}}}/echo', X=os.environ['TOKEN'])").value)
-        assert told["headers"]["x"] == "planaria-secret-TOKEN-placeholder"
+        reported = json.loads(session.execute(f"get(f'{{{place}}}/echo', X=os.environ['TOKEN'])").value)
+        assert reported["headers"]["x"] == "planaria-secret-TOKEN-placeholder"
 
 
 def test_secret_injected(connected: Any, https_port: int) -> None:
@@ -291,21 +291,21 @@ def test_secret_injected(connected: Any, https_port: int) -> None:
     )
     session = connected(secrets=[secret])
     assert session.execute("'TOKEN' in os.environ").value is False
-    told = json.loads(session.execute("get(f'{secure}/echo', Authorization='mine')").value)
-    assert told["headers"]["authorization"] == "Bearer " + "*" * len(VALUE)
+    reported = json.loads(session.execute("get(f'{secure}/echo', Authorization='mine')").value)
+    assert reported["headers"]["authorization"] == "Bearer " + "*" * len(VALUE)
 
 
 def test_secret_in_body(connected: Any, https_port: int) -> None:
     """With `in_body` the body is exchanged too, and its length is right."""
     code = "urllib.request.urlopen(f'{secure}/echo', data=b'key=' + os.environ['TOKEN'].encode()).read()"
     hosts = [f"https://localhost:{https_port}"]
-    told = json.loads(
+    reported = json.loads(
         connected(secrets=[Secret("TOKEN", VALUE, in_body=True, hosts=hosts)]).execute(code).value
     )
-    assert told["body"] == "key=" + "*" * len(VALUE)
-    assert told["headers"]["content-length"] == str(len("key=" + VALUE))
-    told = json.loads(connected(secrets=[Secret("TOKEN", VALUE, hosts=hosts)]).execute(code).value)
-    assert told["body"] == "key=planaria-secret-TOKEN-placeholder"
+    assert reported["body"] == "key=" + "*" * len(VALUE)
+    assert reported["headers"]["content-length"] == str(len("key=" + VALUE))
+    reported = json.loads(connected(secrets=[Secret("TOKEN", VALUE, hosts=hosts)]).execute(code).value)
+    assert reported["body"] == "key=planaria-secret-TOKEN-placeholder"
 
 
 def test_compressed_answer_with_secret(connected: Any, https_port: int) -> None:
@@ -340,12 +340,12 @@ def test_on_request_rewrites(connected: Any) -> None:
     async def decide(request: NetworkRequest) -> Any:
         return {**dict(request.headers), "x-added": "1"}
 
-    told = json.loads(
+    reported = json.loads(
         connected(allow=["localhost:1"], on_request=decide, private=True)
         .execute("get(f'{plain}/echo')")
         .value
     )
-    assert told["headers"]["x-added"] == "1"
+    assert reported["headers"]["x-added"] == "1"
 
 
 AWAITED = """

@@ -294,7 +294,7 @@ def test_every_form_of_an_address(number: int, form: str) -> None:
     assert address_of(written) == ipaddress.IPv4Address(number)
 
 
-def test_told() -> None:
+def test_refusals_list_what_is_allowed() -> None:
     """A refusal lists what is allowed, as it was written but for schemes."""
     network = Network(allow=["api.github.com", "https://api.example.com/v1/", "GET https://*.wikipedia.org/"])
     assert network.refusal("evil.test") == (

@@ -77,7 +77,7 @@ def test_other_data_passes(data: bytes, cuts: list[int]) -> None:
 
 
 @pytest.mark.parametrize("guess", ["x", "s", "s3", "s3cr3t", "czNjcjN", "7", "%73", "\\x73", "eulav"])
-def test_nothing_is_told_by_what_is_held_back(guess: str) -> None:
+def test_nothing_is_revealed_by_what_is_held_back(guess: str) -> None:
     """Of a text that may be the beginning of a value as much is held back as of any other, and no line is."""
     other = Scrubber([VALUE]).feed(b"before " * 50 + b"~" * len(guess))
     assert len(Scrubber([VALUE]).feed(b"before " * 50 + guess.encode())) == len(other)

@@ -314,19 +314,19 @@ def test_killed_compile_is_taken_over(cache, recipe):
     assert answer(load_recipe(recipe, cache, must_not_compile)) == 42
 
 
-def test_progress_is_told_while_waiting(cache, recipe):
+def test_progress_is_reported_while_waiting(cache, recipe):
     """A process that waits for another one's compile sees how many seconds have passed."""
     cache.prepare()
-    told = []
+    reported = []
     with cache.lock(recipe.key):
         enough = threading.Event()
         thread = threading.Thread(
-            target=ensure, args=(recipe, cache, lambda seconds: (told.append(seconds), enough.set()))
+            target=ensure, args=(recipe, cache, lambda seconds: (reported.append(seconds), enough.set()))
         )
         thread.start()
         assert enough.wait(30)
     thread.join()
-    assert told == sorted(told)
+    assert reported == sorted(reported)
     assert cache.find(recipe.key) is not None
 
 
@@ -453,7 +453,7 @@ def test_diagnosis_names_a_cache_that_others_can_write(cache):
     assert "cache" in subjects(doctor.Level.PROBLEM)
 
 
-def test_record_tells_how_it_was_made(cache, recipe, compiled):
+def test_record_says_how_it_was_made(cache, recipe, compiled):
     """The record holds the module's digest, and the time and memory that its compile took."""
     record = cache.record(recipe.key)
     assert record.sha256 == hash_file(compiled)

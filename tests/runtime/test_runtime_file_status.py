@@ -35,7 +35,7 @@ def test_other_functions_stay(wasm: WasmFile, monkeypatch: pytest.MonkeyPatch) -
 def test_attributes_without_python() -> None:
     """Mode, owner, device and blocks are right in `os.stat` itself, which nothing wraps."""
     with planaria.Session() as session:
-        told = session.execute("""
+        reported = session.execute("""
             import os, stat
 
             with open("f", "w") as file:
@@ -52,7 +52,7 @@ def test_attributes_without_python() -> None:
         """).value
     attributes = ["0o104751", 1000, 1000, 600, 4096, 2]
     modes = [("d", "0o40710"), ("f", "0o104751"), ("l", "0o120777")]
-    assert told == (
+    assert reported == (
         [attributes[:3] + ([0, 4096, 0] if n == 1 else attributes[3:]) for n in range(3)],
         modes,
         True,
@@ -62,7 +62,7 @@ def test_attributes_without_python() -> None:
 def test_named_pipes_are_shown_from_the_first_one_on() -> None:
     """A named pipe is one to everything that reports attributes, and other files keep theirs."""
     with planaria.Session() as session:
-        told = session.execute("""
+        reported = session.execute("""
             import os, stat
 
             open("f", "w").close()
@@ -73,4 +73,4 @@ def test_named_pipes_are_shown_from_the_first_one_on() -> None:
             ], os.stat in os.supports_dir_fd
         """).value
     entries = [("f", "-rw-r-----", True), ("p", "prw-------", False)]
-    assert told == (["-rw-r-----", "prw-------"], entries, True)
+    assert reported == (["-rw-r-----", "prw-------"], entries, True)

@@ -46,10 +46,10 @@ def changed(exported: Path, path: Path, change: Callable[[dict[str, Any]], objec
 
 def test_what_is_exported_can_be_loaded(exported: Path, empty: CompileCache) -> None:
     """A cache that was empty has the runtime afterwards, as if it had been compiled; once is enough."""
-    told: list[tuple[Tier, bool]] = []
+    reported: list[tuple[Tier, bool]] = []
     for _ in range(2):
-        import_runtime(exported, empty, lambda tier, was_there: told.append((tier, was_there)))
-    assert told == [(Tier.CORE, False), (Tier.CORE, True)]
+        import_runtime(exported, empty, lambda tier, was_there: reported.append((tier, was_there)))
+    assert reported == [(Tier.CORE, False), (Tier.CORE, True)]
     path = empty.find(tier_recipe(Tier.CORE).key)
     assert path is not None
     native.deserialize_file(native.engine(), path)

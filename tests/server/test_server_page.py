@@ -103,13 +103,18 @@ def test_cells_have_what_their_executions_print(client: httpx.Client, session: s
     assert "1 / 0" in third["outputs"][0]["traceback"][0]
 
 
-def test_all_who_follow_are_told_the_same(client: httpx.Client, session: str) -> None:
+def test_all_followers_see_the_same(client: httpx.Client, session: str) -> None:
     """Who follows is first told the notebook, also in the middle of an execution, and then what happens."""
     with followed(client, session) as first:
         assert next(first) == ("notebook", {"cells": [], "terminal": "", "activity": []})
         client.put(f"{session}/notebook/cells/a", json={"source": "x", "client": "me"})
-        _, told = next(one for one in first if one[0] == "cell")
-        assert (told["id"], told["source"], told["after"], told["client"]) == ("a", "x", "", "me")
+        _, reported = next(one for one in first if one[0] == "cell")
+        assert (reported["id"], reported["source"], reported["after"], reported["client"]) == (
+            "a",
+            "x",
+            "",
+            "me",
+        )
         code = "print(1)\ninput()\nprint(2)"
         with client.stream(
             "POST",
@@ -120,9 +125,9 @@ def test_all_who_follow_are_told_the_same(client: httpx.Client, session: str) ->
             names = [name for name, _ in _until(first, "calls")]
             assert [name for name in names if name != "changed"] == ["begun", "text", "calls"]
             with followed(client, session) as second:
-                _, told = next(second)
-                assert told["cells"][0]["state"] == "running"
-                assert told["cells"][0]["outputs"][0]["text"] == "1\n"
+                _, reported = next(second)
+                assert reported["cells"][0]["state"] == "running"
+                assert reported["cells"][0]["outputs"][0]["text"] == "1\n"
                 [call] = client.get(f"{session}/calls").json()["calls"]
                 client.post(f"{session}/calls/{call['id']}", json={"value": ""})
                 for events in (first, second):

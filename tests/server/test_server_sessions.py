@@ -123,7 +123,7 @@ def test_a_refused_call_raises(client: httpx.Client, session: str) -> None:
     assert (gone.status_code, gone.json()["code"]) == (404, "no-call")
 
 
-def test_values_cross_exactly(client: httpx.Client, session: str) -> None:
+def test_values_arrive_exactly(client: httpx.Client, session: str) -> None:
     """With `exact` the value comes in planaria's encoding, whatever JSON makes of it."""
     import base64
 
@@ -244,7 +244,7 @@ def test_files_are_read_and_written(client: httpx.Client, session: str) -> None:
     assert client.get(f"{session}/files", params=path).status_code == 404
 
 
-def test_directories_cross_as_archives(client: httpx.Client, session: str) -> None:
+def test_directories_are_sent_as_archives(client: httpx.Client, session: str) -> None:
     """A tar archive is unpacked into a directory, and comes back as one."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:

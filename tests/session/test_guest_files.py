@@ -311,7 +311,7 @@ del os.environ["HOME"]; print(Path.home(), os.path.expanduser("~root"))
     assert printed(session, code) == "user user 1000\n/home/user /root"
 
 
-def test_the_platform_is_told(session: planaria.Session) -> None:
+def test_the_platform_is_reported(session: planaria.Session) -> None:
     """platform and sysconfig find what they look for."""
     code = "import platform, sys, os; print(platform.libc_ver(), os.path.exists(sys.executable))"
     assert printed(session, code).startswith("('', '') True")

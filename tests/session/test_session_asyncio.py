@@ -98,7 +98,7 @@ def test_waits_do_not_follow_the_date(
         other.close()
 
 
-def test_waiting_for_ever(session: Any) -> None:
+def test_waiting_forever(session: Any) -> None:
     """Code that waits for what cannot come gets an error that says so."""
     error = session.run("import asyncio\nawait asyncio.Event().wait()").error
     assert (error.type, "forever" in error.message) == ("RuntimeError", True)

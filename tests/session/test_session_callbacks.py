@@ -70,10 +70,10 @@ def test_ways_to_declare(new_session: Callable[..., Any]) -> None:
     listed = session.execute("list_callbacks()").value
     plain_listed = next(one for one in listed if one["name"] == "plain")
     assert (plain_listed["description"], plain_listed["signature"]) == ("Gives it back.", "(x: int)")
-    double_told = next(one for one in listed if one["name"] == "tools.math.double")
-    assert double_told["description"] == "Doubles"
-    assert double_told["schema"] == {"type": "object"}
-    assert "x" in double_told["signature"]
+    double_listed = next(one for one in listed if one["name"] == "tools.math.double")
+    assert double_listed["description"] == "Doubles"
+    assert double_listed["schema"] == {"type": "object"}
+    assert "x" in double_listed["signature"]
 
 
 def test_arguments(new_session: Callable[..., Any]) -> None:

@@ -59,8 +59,8 @@ def make_wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeWheel:
 def make(tmp_path: Path) -> Iterator[Callable[..., Session]]:
     made: list[Session] = []
 
-    def make(home: str = "from_base", **arguments: Any) -> Session:
-        made.append(getattr(Session, home)(tmp_path / "base", **arguments))
+    def make(constructor: str = "from_base", **arguments: Any) -> Session:
+        made.append(getattr(Session, constructor)(tmp_path / "base", **arguments))
         return made[-1]
 
     yield make
@@ -74,12 +74,12 @@ def value(session: Session, code: str) -> Any:
     return session.execute(code, timeout=300).value
 
 
-@pytest.mark.parametrize("home", ["from_base", "inprocess", "subprocess"])
-def test_add_and_remove(make: Any, make_wheel: MakeWheel, home: str) -> None:
+@pytest.mark.parametrize("constructor", ["from_base", "inprocess", "subprocess"])
+def test_add_and_remove(make: Any, make_wheel: MakeWheel, constructor: str) -> None:
     """A dependency with all that it needs can be imported at once, is configured, and can be removed."""
     make_wheel("needed", {"needed/__init__.py": "value = 5\n"})
     make_wheel("greeting", {"greeting/__init__.py": "from needed import value\n"}, needs=("needed>=1",))
-    session = make(home)
+    session = make(constructor)
     assert session.run("import greeting").error.type == "ModuleNotFoundError"
     assert session.add_dep("Greeting >= 1") == {
         "installed": ["greeting>=1"],
@@ -119,12 +119,12 @@ def test_pip_in_the_shell(make: Any, make_wheel: MakeWheel) -> None:
     assert result.stdout.endswith("\n1\n")
 
 
-@pytest.mark.parametrize("home", ["from_base", "inprocess", "subprocess"])
-def test_from_code(make: Any, make_wheel: MakeWheel, home: str) -> None:
+@pytest.mark.parametrize("constructor", ["from_base", "inprocess", "subprocess"])
+def test_from_code(make: Any, make_wheel: MakeWheel, constructor: str) -> None:
     """Code adds and removes dependencies, plainly and awaited."""
     make_wheel("one")
     make_wheel("two")
-    session = make(home)
+    session = make(constructor)
     assert value(session, "deps.add('one')['installed'], (await deps.add('two'))['installed']") == (
         ["one"],
         ["two"],
@@ -238,20 +238,20 @@ def test_made_up_packages(make: Any, make_wheel: MakeWheel) -> None:
     assert session.add_dep("one")["installed"] == ["one"]
 
 
-@pytest.mark.parametrize("home", ["from_base", "inprocess", "subprocess"])
-def test_sync_on_start(make: Any, make_wheel: MakeWheel, tmp_path: Path, home: str) -> None:
+@pytest.mark.parametrize("constructor", ["from_base", "inprocess", "subprocess"])
+def test_sync_on_start(make: Any, make_wheel: MakeWheel, tmp_path: Path, constructor: str) -> None:
     """With sync_deps_on_start everything configured is there before the first execution."""
     make_wheel("one")
     make_wheel("two")
     FileStorage(tmp_path / "base").get_dependency_list().add("one")
-    session = make(home, sync_deps_on_start=True, extra_deps=["two"])
+    session = make(constructor, sync_deps_on_start=True, extra_deps=["two"])
     assert value(session, "import one, two; one.version") == "1.0"
     assert session.list_deps() == ["one", "two"]
     assert FileStorage(tmp_path / "base").get_dependency_list().list() == ["one"]
 
     async def main() -> None:
         arguments: Any = {"sync_deps_on_start": True, "extra_deps": ["two"]}
-        async with getattr(AsyncSession, home)(tmp_path / "base", **arguments) as other:
+        async with getattr(AsyncSession, constructor)(tmp_path / "base", **arguments) as other:
             assert (await other.execute("import two; two.version")).value == "1.0"
 
     asyncio.run(main())

@@ -146,7 +146,7 @@ def test_cancel(asking: Any) -> None:
     assert kept.cancel().value == 5
 
 
-def test_time_stands_still_while_nobody_drives(new_session: Callable[..., Any]) -> None:
+def test_time_stands_still_while_it_is_not_driven(new_session: Callable[..., Any]) -> None:
     """The time of an execution that waits for answers does not pass, and passes again afterwards."""
     import time
 

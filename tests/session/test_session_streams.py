@@ -41,11 +41,11 @@ def test_streaming(new_session: Callable[..., Any]) -> None:
     lines: list[str] = []
     errors: list[str] = []
 
-    async def tell() -> None:
+    async def report() -> None:
         heard.append(("host", ""))
 
     session = new_session(
-        callbacks=[tell],
+        callbacks=[report],
         on_output=lambda stream, text: heard.append((stream, text)),
         on_stdout=lines.append,
         on_stderr=errors.append,

@@ -174,7 +174,7 @@ def test_labels_of_other_branches(session: Any) -> None:
     assert session.execute("way").value == ["start", "left"]
 
 
-def test_answers_on_their_way_do_not_cross(new_session: Callable[..., Any]) -> None:
+def test_late_answers_do_not_reach_another_state(new_session: Callable[..., Any]) -> None:
     """After an undo the answer to a call of the undone time is dropped."""
 
     async def slow(x: str) -> str:

@@ -95,7 +95,7 @@ def source_of(value: Any) -> str:
 @pytest.mark.parametrize(
     "value", VALUES, ids=[f"{type(value).__name__} {number}" for number, value in enumerate(VALUES)]
 )
-def test_values_cross(echoing: Any, value: Any) -> None:
+def test_values_arrive(echoing: Any, value: Any) -> None:
     """A value arrives equal and of the same type as an argument, as an answer, and as the last value."""
     session, kept = echoing
     source = source_of(value)
@@ -113,7 +113,7 @@ def test_values_cross(echoing: Any, value: Any) -> None:
     assert session.execute(f"assert echo.call(v) == v\n{source}").value == value
 
 
-def test_nan_crosses(echoing: Any) -> None:
+def test_nan_arrives(echoing: Any) -> None:
     """Not-a-number arrives as that."""
     session, kept = echoing
     value = session.execute("await echo(nan); x = await echo(nan); assert x != x; {'nan': nan}").value
@@ -121,7 +121,7 @@ def test_nan_crosses(echoing: Any) -> None:
     assert math.isnan(value["nan"])
 
 
-def test_classes_cross(echoing: Any) -> None:
+def test_classes_arrive(echoing: Any) -> None:
     """Dataclass instances arrive as dicts, enum members as such, both ways."""
     session, kept = echoing
 

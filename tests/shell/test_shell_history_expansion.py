@@ -118,7 +118,7 @@ def test_what_asks_for_nothing_stays(text: str) -> None:
     assert expand_line(text, ["echo x"]) is None
 
 
-def test_an_event_that_is_not_there_is_told() -> None:
+def test_an_event_that_is_not_there_is_reported() -> None:
     """With an empty history nothing is found."""
     with pytest.raises(HistoryError, match=r"^!!: event not found$"):
         expand_line("sudo !!", [])

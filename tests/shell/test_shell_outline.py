@@ -119,7 +119,7 @@ def test_bodies_are_parsed_when_they_are_used() -> None:
     assert out.getvalue().decode() == "7 x\nf8 () \n{ \n    echo 8 $1\n}\nnew\n"
 
 
-def test_an_error_in_one_of_many_functions_is_told_where_it_is_defined() -> None:
+def test_an_error_in_one_of_many_functions_is_reported_where_it_is_defined() -> None:
     """A syntax error in a body is an error of the script although no function is called, and lines before it ran."""
     script = "echo first\n" + "".join(f"f{number}() {{ echo {number}; }}\n" for number in range(20))
     out = CapturedOutput()

@@ -69,7 +69,7 @@ def test_exit_ends_a_call_only() -> None:
     assert session("echo $x") == ("1\n", 0)
 
 
-def test_a_job_that_has_ended_is_told_once() -> None:
+def test_a_job_that_has_ended_is_reported_once() -> None:
     """`jobs` shows a job that has ended once, and then its number is free."""
     session = Session()
     assert session("(exit 3) & sleep 0.05; jobs")[0] == "[1]+  Exit 3                  ( exit 3 )\n"
@@ -102,7 +102,7 @@ def test_an_endless_writer_stops_when_its_reader_ends() -> None:
         (Limits(substitution_depth=20), "f() { x=$(f); }; f"),
     ],
 )
-def test_a_limit_is_told_by_name(limits: Limits, script: str) -> None:
+def test_a_limit_is_reported_by_name(limits: Limits, script: str) -> None:
     """A script that reaches a limit ends with an error that names it, and keeps what it wrote before."""
     session = Session(limits=limits)
     output, status = session(f"echo before\n{script}\necho after")

@@ -219,7 +219,7 @@ SCRIPTS = [
 
 @pytest.mark.skipif(BASH is None, reason="there is no bash to compare with")
 @pytest.mark.parametrize("written", SCRIPTS)
-def test_what_is_not_well_formed_is_told_as_bash_tells_it(written: str, tmp_path: Path) -> None:
+def test_what_is_not_well_formed_is_reported_as_bash_reports_it(written: str, tmp_path: Path) -> None:
     """Output, status and every message with its line are those of bash, for a script with or without a mistake."""
     path = tmp_path / "script"
     path.write_text(written.replace("\\n", "\n").replace("\\t", "\t"))

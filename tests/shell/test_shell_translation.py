@@ -228,7 +228,7 @@ SCRIPTS = {
     "lineno": "for i in 1 2 3 4; do\n:\necho $LINENO\ndone",
     "nounset": "set -u; for i in 1 2 3 4; do\n((i > 2)) && echo $none; echo $i; done; echo end",
     "errexit": "set -e; f() { [[ $1 -lt 3 ]]; echo $1; }; for i in 1 2 3 4; do f $i; done; echo end",
-    "errexit is not heeded in conditions": "set -e; f() { false; echo $1; }; for i in 1 2 3; do if f $i; then :; fi; "
+    "errexit does not apply in conditions": "set -e; f() { false; echo $1; }; for i in 1 2 3; do if f $i; then :; fi; "
     "f x || :; done; f y",
     "ERR trap": "trap 'echo trap $i' ERR; for i in 1 2 3 4; do [ $i = 3 ]; done",
     "DEBUG trap": "n=0; trap '((n++))' DEBUG; for i in 1 2 3 4; do :; done; trap - DEBUG; echo $n",

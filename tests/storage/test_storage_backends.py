@@ -75,7 +75,7 @@ def test_a_write_is_one(backend: Backend) -> None:
     assert fetch(backend, "a") == b"old"
 
 
-def test_tokens_and_revisions_tell_changes(backend: Backend) -> None:
+def test_tokens_and_revisions_show_changes(backend: Backend) -> None:
     """Whatever is written gives another token, also the same bytes; a folder's revision moves with it."""
     put(backend, "f/a", b"1")
     put(backend, "g/a", b"1")

@@ -64,9 +64,9 @@ def test_killed_writers(kind: str, request: pytest.FixtureRequest, tmp_path: Pat
             for writer in writers:
                 os.kill(writer.pid, signal.SIGKILL)
         for writer in writers:
-            told = writer.communicate()[0]
+            reported = writer.communicate()[0]
             saved.update(
-                line.split()[1] for line in told.splitlines() if line.count(" ") == 1 and len(line) > 64
+                line.split()[1] for line in reported.splitlines() if line.count(" ") == 1 and len(line) > 64
             )
     history = store.history("work")
     assert saved <= {one.digest for one in history}

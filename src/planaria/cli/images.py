@@ -36,7 +36,7 @@ def build_image(name: str, *, files: Sequence[tuple[Path, str]], **arguments: An
 def list_images(*, as_json: bool) -> None:
     entries = registry.entries()
     if as_json:
-        print(json.dumps([_told(entry) for entry in entries], indent=2))
+        print(json.dumps([_described(entry) for entry in entries], indent=2))
         return
     console = Console(highlight=False)
     if not entries:
@@ -75,7 +75,7 @@ def _size(entry: registry.RegisteredImage) -> int:
     return getattr(status, "st_blocks", -(-status.st_size // 512)) * 512
 
 
-def _told(entry: registry.RegisteredImage) -> dict[str, Any]:
+def _described(entry: registry.RegisteredImage) -> dict[str, Any]:
     return {
         "name": entry.name,
         "created": entry.created,

@@ -43,8 +43,8 @@ def show_status(place: str, *, as_json: bool) -> None:
         workers = workers_of(store.presence)
     size = sum(version.size for version in newest.values())
     if as_json:
-        told = [{"id": worker, **_told(state)} for worker, state in workers.items()]
-        print(json.dumps({"sessions": len(newest), "bytes": size, "workers": told}, indent=2))
+        reported = [{"id": worker, **_described(state)} for worker, state in workers.items()]
+        print(json.dumps({"sessions": len(newest), "bytes": size, "workers": reported}, indent=2))
         return
     console = Console(highlight=False)
     console.print(f"{len(newest):,} sessions, whose newest snapshots have {size / 1e6:,.1f} MB")
@@ -59,7 +59,7 @@ def show_status(place: str, *, as_json: bool) -> None:
     console.print(table)
 
 
-def _told(state: WorkerState) -> dict[str, Any]:
+def _described(state: WorkerState) -> dict[str, Any]:
     return {
         "host": state.host,
         "pid": state.pid,
@@ -80,7 +80,7 @@ def list_sessions(place: str, pattern: str, *, as_json: bool) -> None:
             if fnmatchcase(name, pattern)
         }
     if as_json:
-        told = [
+        reported = [
             {
                 "name": name,
                 "version": version.number,
@@ -91,7 +91,7 @@ def list_sessions(place: str, pattern: str, *, as_json: bool) -> None:
             }
             for name, (version, (state, calls)) in found.items()
         ]
-        print(json.dumps(told, indent=2))
+        print(json.dumps(reported, indent=2))
         return
     console = Console(highlight=False)
     table = Table("NAME", "VERSION", "KB", "SAVED", "STATE", box=None, pad_edge=False)

@@ -23,7 +23,7 @@ from planaria.limits import Limits
 from planaria.session.report import as_json as report
 from planaria.session.result import Output, Result
 
-__all__ = ["INTERRUPTED", "Program", "run_program", "tell_end"]
+__all__ = ["INTERRUPTED", "Program", "report_end", "run_program"]
 
 INTERRUPTED: Final = 130  # 128 + SIGINT
 
@@ -127,9 +127,9 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
     if as_json:
         print(json.dumps(report(result, status), default=str))
     elif result.error is not None:
-        tell_end(result.error, options)
+        report_end(result.error, options)
     if not as_json:
-        _tell_lost(displays.unsaved, written if options.save is None else [], refused)
+        _report_lost(displays.unsaved, written if options.save is None else [], refused)
     return status
 
 
@@ -148,7 +148,7 @@ def _place(program: Program, session: Session, options: SessionOptions) -> None:
     program_files.set_up(session, path)
 
 
-def _tell_lost(figures: int, written: Sequence[str], refused: Sequence[str]) -> None:
+def _report_lost(figures: int, written: Sequence[str], refused: Sequence[str]) -> None:
     """Say on standard error what the program has made that ends with the sandbox."""
     if written:
         names = [path.removeprefix(f"{program_files.HOME}/") for path in written]
@@ -180,7 +180,7 @@ def _interrupted(interrupt: KeyboardInterrupt, count: int) -> Result:
     )
 
 
-def tell_end(error: PlanariaError, options: SessionOptions) -> None:
+def report_end(error: PlanariaError, options: SessionOptions) -> None:
     """Say on standard error how the program ended: its traceback, or why it was stopped."""
     if isinstance(error, ExecutionError):
         if error.exit_code is None:

@@ -98,7 +98,7 @@ class Repl:
         except KeyboardInterrupt as interrupt:
             cause = interrupt.__cause__
             self._write.line_is_open = True  # the terminal shows ^C
-            self._tell(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"))
+            self._report(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"))
             return None
         self._show(self.session, result)
         return result
@@ -109,7 +109,7 @@ class Repl:
             self._print(prompt_syntax.pretty(session, result.repr, shutil.get_terminal_size().columns))
             prompt_syntax.keep_value(session)
         if result.error is not None:
-            self._tell(result.error)
+            self._report(result.error)
         self._write.end_line()
 
     def _run_parallel(self, cell: Parallel) -> None:
@@ -153,7 +153,7 @@ class Repl:
             return
         prompt_syntax.keep_exit_code(self.session, result.exit_code)
         if result.error is not None:
-            self._tell(result.error)
+            self._report(result.error)
         elif result.exit_code:
             self._complain(f"exit status {result.exit_code}")
         self._write.end_line()
@@ -192,7 +192,7 @@ class Repl:
         self._write.end_line()
         self._write(1, f"{text}\n".encode("utf-8", "backslashreplace"))
 
-    def _tell(self, error: PlanariaError) -> None:
+    def _report(self, error: PlanariaError) -> None:
         """Show what went wrong: the traceback of an exception, otherwise a line."""
         if not isinstance(error, ExecutionError):
             line = error.lineno

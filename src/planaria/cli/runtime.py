@@ -83,11 +83,11 @@ def prepare(
     console = Console(soft_wrap=True, highlight=False, markup=False)
     if imported is not None:
 
-        def tell(tier: Tier, was_there: bool) -> None:
+        def report_tier(tier: Tier, was_there: bool) -> None:
             what = "already there" if was_there else f"imported from {imported}"
             console.print(f"{tier.value} runtime: {what}")
 
-        import_runtime(imported, on_module=tell)
+        import_runtime(imported, on_module=report_tier)
     tiers = [Tier.CORE, Tier.FULL] if full else [Tier.CORE]
     if source is not None:
         from planaria.cli.setup_store import fetch
@@ -134,8 +134,8 @@ def clean_cache(*, dry_run: bool, as_json: bool) -> None:
 
     found = unneeded() if dry_run else remove_unneeded()
     if as_json:
-        told = [{"kind": one.kind, "path": str(one.path), "size": one.size} for one in found]
-        print(json.dumps(told, indent=2))
+        reported = [{"kind": one.kind, "path": str(one.path), "size": one.size} for one in found]
+        print(json.dumps(reported, indent=2))
         return
     console = Console(soft_wrap=True, highlight=False, markup=False)
     for one in found:

@@ -10,7 +10,7 @@ import click
 from planaria import Bash, __version__
 from planaria.cli import program_files
 from planaria.cli.options import SessionOptions
-from planaria.cli.program import INTERRUPTED, tell_end
+from planaria.cli.program import INTERRUPTED, report_end
 from planaria.cli.streams import StandardInput, StandardOutput
 from planaria.errors import Interrupted, PlanariaError
 from planaria.errors import TimeoutError as ExecutionTimeout
@@ -91,26 +91,26 @@ def _run(
     with _open(argv, options, output, lines) as bash:
         if file is not None:
             file.put(bash)
-            _tell(bash, script=file.name)
+            _report(bash, script=file.name)
         elif reads_input:
-            _tell(bash, reads_input=True)
+            _report(bash, reads_input=True)
         lines.append(StandardInput(options.timeout, prompts=output))
         try:
             status = bash.execute(script).exit_code
             return bash.execute(f"exit {status}").exit_code  # the trap on EXIT
         except KeyboardInterrupt as interrupt:
             cause = interrupt.__cause__
-            tell_end(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"), options)
+            report_end(cause if isinstance(cause, Interrupted) else Interrupted("interrupted"), options)
             return _end(bash, f"kill -INT $$; exit {INTERRUPTED}", INTERRUPTED)
         except ExecutionTimeout as error:
-            tell_end(error, options)
+            report_end(error, options)
             return _end(bash, f"exit {_TIMED_OUT}", _TIMED_OUT)
         except PlanariaError as error:
-            tell_end(error, options)
+            report_end(error, options)
             return 1
 
 
-def _tell(bash: Bash, **source: str | bool) -> None:
+def _report(bash: Bash, **source: str | bool) -> None:
     """Have the shell know where its commands come from, which decides what an error ends, with which status,
     and what messages, BASH_SOURCE and `$-` say.
     """
@@ -164,5 +164,5 @@ class _Conversation:
             return INTERRUPTED
         except PlanariaError as error:
             self._output.end_line()
-            tell_end(error, self._options)
+            report_end(error, self._options)
             return _TIMED_OUT if isinstance(error, ExecutionTimeout) else 1

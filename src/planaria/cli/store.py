@@ -52,8 +52,8 @@ def show_difference(first: str, second: str, *, as_json: bool, snapshots: bool) 
 
 def _show(changes: Sequence[Change], *, as_json: bool) -> None:
     if as_json:
-        told = [{"action": one.action, "kind": one.kind, "name": one.name} for one in changes]
-        print(json.dumps(told, indent=2))
+        reported = [{"action": one.action, "kind": one.kind, "name": one.name} for one in changes]
+        print(json.dumps(reported, indent=2))
         return
     for one in changes:
         print(f"{_SIGNS[one.action]} {one.kind} {printable(one.name)}")
@@ -68,11 +68,11 @@ def list_workspace(place: str, *, as_json: bool, snapshots: bool) -> None:
         for artifact in storage.get_artifact_store().list():
             descriptions["artifact", artifact.name] = artifact.description
     if as_json:
-        told = [
+        reported = [
             {"kind": one.kind, "name": one.name, "description": descriptions.get((one.kind, one.name), "")}
             for one in found
         ]
-        print(json.dumps(told, indent=2))
+        print(json.dumps(reported, indent=2))
         return
     console = Console(highlight=False)
     if not found:

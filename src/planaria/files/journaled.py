@@ -127,10 +127,10 @@ class _JournaledNode(Node):
         return self._node("lookup", lambda inner: inner.lookup(name))
 
     def entries(self) -> list[DirEntry]:
-        told = self._ask(
+        reported = self._ask(
             "entries", lambda inner: [(one.name, one.inode, int(one.kind)) for one in inner.entries()]
         )
-        return [DirEntry(name, inode, FileKind(kind)) for name, inode, kind in told]
+        return [DirEntry(name, inode, FileKind(kind)) for name, inode, kind in reported]
 
     def create(self, name: bytes, mode: int) -> Node:
         found = self._node("create", lambda inner: inner.create(name, mode))

@@ -229,8 +229,8 @@ class _Kernel:
                 if report.type == "KeyboardInterrupt":
                     raise ImageError("the image could not be built: its code was stopped, it took too long")
                 printed = self._host.printed.decode("utf-8", "replace")
-                told = report.traceback or f"{report.type}: {report.message}"
-                raise ImageError(f"the image could not be built, its code raised:\n{printed}{told}".rstrip())
+                shown = report.traceback or f"{report.type}: {report.message}"
+                raise ImageError(f"the image could not be built, its code raised:\n{printed}{shown}".rstrip())
             case Waiting():
                 raise ImageError(
                     "the image could not be built: its setup waits, but time stands still while an image is "

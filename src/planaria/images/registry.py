@@ -93,12 +93,12 @@ def register(
 def _register(name: str, recipe: Recipe, packages: tuple[str, ...]) -> RegisteredImage:
     """With the lock held."""
     entry = RegisteredImage(name, recipe, packages, int(time.time()))
-    told = {"recipe": recipe.to_json(), "packages": list(packages), "created": entry.created}
+    reported = {"recipe": recipe.to_json(), "packages": list(packages), "created": entry.created}
     directory = _directory()
     place = directory / f"{name}{_SUFFIX}"
     try:
         directory.mkdir(mode=0o700, exist_ok=True)
-        write_atomically(place, (json.dumps(told).encode(),))
+        write_atomically(place, (json.dumps(reported).encode(),))
     except OSError as error:
         raise cache_failure(place, "written", error) from error
     return entry
@@ -125,9 +125,9 @@ def find_entry(name: str) -> RegisteredImage:
         raise ImageError(f"the image {name!r} has invalid metadata ({error}); remove {place}") from error
 
 
-def _read(name: str, told: dict[str, Any]) -> RegisteredImage:
-    packages = tuple(str(one) for one in told["packages"])
-    return RegisteredImage(name, Recipe.from_json(told["recipe"]), packages, int(told["created"]))
+def _read(name: str, reported: dict[str, Any]) -> RegisteredImage:
+    packages = tuple(str(one) for one in reported["packages"])
+    return RegisteredImage(name, Recipe.from_json(reported["recipe"]), packages, int(reported["created"]))
 
 
 def entries() -> list[RegisteredImage]:

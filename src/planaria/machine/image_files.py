@@ -80,13 +80,13 @@ def read_tree(contents: bytes, digest: str) -> MemorySnapshot:
     try:
         size = _LENGTH.unpack_from(data)[0]
         at = _LENGTH.size + size
-        told = json.loads(bytes(data[_LENGTH.size : at]))
+        reported = json.loads(bytes(data[_LENGTH.size : at]))
         chunks: dict[str, bytes] = {}
-        for name, length in told["chunks"]:
+        for name, length in reported["chunks"]:
             chunks[name] = bytes(data[at : at + length])
             at += length
-        tree = read_memory_manifest(told["manifest"], chunks, quota=Quota())
-        if tree_digest(told["manifest"]) != digest:
+        tree = read_memory_manifest(reported["manifest"], chunks, quota=Quota())
+        if tree_digest(reported["manifest"]) != digest:
             raise ValueError("its description is for other files")
     except (struct.error, LookupError, TypeError) as error:
         raise ValueError(str(error)) from error

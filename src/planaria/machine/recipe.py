@@ -85,13 +85,17 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """Fields that say nothing are left out."""
-        told: dict[str, Any] = {"preload": list(self.preload), "artifact": self.artifact, "guest": self.guest}
+        fields: dict[str, Any] = {
+            "preload": list(self.preload),
+            "artifact": self.artifact,
+            "guest": self.guest,
+        }
         if self.base is not None:
-            told["base"] = self.base.to_json()
+            fields["base"] = self.base.to_json()
         for name in ("setup", "files", "saved"):
             if value := getattr(self, name):
-                told[name] = value
-        return told
+                fields[name] = value
+        return fields
 
     @classmethod
     def from_json(cls, value: Any) -> Self:

@@ -78,7 +78,7 @@ class Ticker:
             if self.running:
                 idle = 0
                 tick += 1
-                if self._anybody_due(tick):
+                if self._is_any_due(tick):
                     self.visit()
             else:
                 idle += 1
@@ -94,7 +94,7 @@ class Ticker:
                     continue
             time.sleep(TICK_SECONDS)
 
-    def _anybody_due(self, tick: int) -> bool:
+    def _is_any_due(self, tick: int) -> bool:
         """In a frame of its own, so that the sleeping thread keeps no guest alive."""
         running = list(self.running)
         now = time.monotonic()

@@ -300,8 +300,8 @@ class Incoming:
             parts = answer.feed(data)
         except h11.ProtocolError as error:
             # After the colon is what the server sent, which may have a value in it.
-            told = str(error).partition(":")[0]
-            reason = f"{self._host} sent an answer that is not valid HTTP/1.1: {told}"
+            reported = str(error).partition(":")[0]
+            reason = f"{self._host} sent an answer that is not valid HTTP/1.1: {reported}"
             self.break_off(reason)
             raise ConnectionResetError(reason) from None
         if answer.is_done:

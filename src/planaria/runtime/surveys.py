@@ -44,15 +44,15 @@ def find_survey(cache: CompileCache, digest: str) -> Build | None:
         return None
     cache.check()
     try:
-        told = json.loads(path.read_text("utf-8"))
-        if told["subject"] != _subject(digest):
+        reported = json.loads(path.read_text("utf-8"))
+        if reported["subject"] != _subject(digest):
             return None
         return Build(
-            cut=None if told["cut"] is None else range(*map(int, told["cut"])),
-            stubbed=frozenset(map(str, told["stubbed"])),
-            full=frozenset(map(str, told["full"])),
-            limitations=tuple(map(str, told["limitations"])),
-            full_problem=None if told["full_problem"] is None else str(told["full_problem"]),
+            cut=None if reported["cut"] is None else range(*map(int, reported["cut"])),
+            stubbed=frozenset(map(str, reported["stubbed"])),
+            full=frozenset(map(str, reported["full"])),
+            limitations=tuple(map(str, reported["limitations"])),
+            full_problem=None if reported["full_problem"] is None else str(reported["full_problem"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         _log.warning("%s cannot be read, and is made again: %r", path, error)
@@ -61,7 +61,7 @@ def find_survey(cache: CompileCache, digest: str) -> Build | None:
 
 def keep_survey(cache: CompileCache, digest: str, build: Build) -> None:
     """Keep it for the next process. A cache that is read-only is left alone."""
-    told = {
+    reported = {
         "subject": _subject(digest),
         "cut": None if build.cut is None else [build.cut.start, build.cut.stop],
         "stubbed": sorted(build.stubbed),
@@ -73,7 +73,7 @@ def keep_survey(cache: CompileCache, digest: str, build: Build) -> None:
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:
         cache.prepare()
-        partial.write_text(json.dumps(told), "utf-8")
+        partial.write_text(json.dumps(reported), "utf-8")
         partial.replace(path)
     except (OSError, RuntimeSetupError) as error:
         _log.warning("what this build is like cannot be kept, and is computed each time: %s", error)

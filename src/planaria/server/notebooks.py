@@ -175,7 +175,7 @@ class Notebook:
     def is_followed(self) -> bool:
         return bool(self._followers)
 
-    def tell(self, event: str, data: Any = None) -> None:
+    def publish(self, event: str, data: Any = None) -> None:
         """Tell all who follow."""
         for follower in self._followers:
             follower.put(event, {} if data is None else data)
@@ -240,7 +240,7 @@ class Notebook:
             if state == "waiting":
                 self._waiting = cell
             self.cells.append(cell)
-        self.tell("notebook", self.as_json())
+        self.publish("notebook", self.as_json())
 
     def find(self, identifier: str) -> Cell | None:
         return next((cell for cell in self.cells if cell.id == identifier), None)
@@ -258,7 +258,7 @@ class Notebook:
             self.cells.insert(0 if before is None else self.cells.index(before) + 1, cell)
         place = self.cells.index(cell)
         fields = {"id": cell.id, "kind": kind, "source": source, "client": client}
-        self.tell("cell", {**fields, "after": self.cells[place - 1].id if place else ""})
+        self.publish("cell", {**fields, "after": self.cells[place - 1].id if place else ""})
         return cell
 
     def remove(self, identifier: str) -> bool:
@@ -267,7 +267,7 @@ class Notebook:
         if cell is None:
             return False
         self.cells.remove(cell)
-        self.tell("removed", {"id": identifier})
+        self.publish("removed", {"id": identifier})
         return True
 
     # -- executions ----------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ class Notebook:
         cell, self._waiting = self._waiting, None
         if cell is not None:
             cell.state = "running"
-            self.tell("state", {"cell": cell.id, "state": "running"})
+            self.publish("state", {"cell": cell.id, "state": "running"})
         with self._recording(cell) as recording:
             yield recording
 
@@ -304,7 +304,7 @@ class Notebook:
         cell.kind, cell.source = kind, source
         cell.clear()
         cell.state, cell.count, cell.duration_ms = "running", None, None
-        self.tell("begun", {"cell": cell.id, "kind": kind, "source": source})
+        self.publish("begun", {"cell": cell.id, "kind": kind, "source": source})
         return cell
 
     @contextmanager
@@ -321,7 +321,7 @@ class Notebook:
 
     def _add_to_terminal(self, text: str) -> None:
         self.terminal = (self.terminal + text)[-_MOST_TERMINAL:]
-        self.tell("terminal", {"text": text})
+        self.publish("terminal", {"text": text})
 
     def add(self, cell: Cell | None, stream: str, output: str | Output) -> None:
         """Something was printed or shown."""
@@ -329,23 +329,23 @@ class Notebook:
             if cell is None:
                 self._add_to_terminal(output)
             elif kept := cell.add_text(stream, output):
-                self.tell("text", {"cell": cell.id, "name": stream, "text": kept})
+                self.publish("text", {"cell": cell.id, "name": stream, "text": kept})
         elif cell is not None:
             data, metadata = output._repr_mimebundle_()
             fields = {"data": data, "metadata": metadata}
             kind = {"output_type": "execute_result" if output.is_value else "display_data"}
-            self._tell_output(cell, {**kind, **fields}, output.display_id)
+            self._publish_output(cell, {**kind, **fields}, output.display_id)
 
-    def _tell_output(self, cell: Cell, output: dict[str, Any], display_id: str | None = None) -> None:
+    def _publish_output(self, cell: Cell, output: dict[str, Any], display_id: str | None = None) -> None:
         output = _encodable(output)
         index = cell.add_output(output, display_id)
         if index is not None:
-            self.tell("output", {"cell": cell.id, "index": index, "output": output})
+            self.publish("output", {"cell": cell.id, "index": index, "output": output})
 
     def end(self, cell: Cell | None, result: Result, *, waits: bool) -> None:
         """An execution has ended, or waits."""
         report = as_json(result, result.exit_code)
-        told = {
+        reported = {
             name: report[name]
             for name in (
                 "requests",
@@ -355,7 +355,7 @@ class Notebook:
                 "callback_invocations",
             )
         }
-        told["tools"] = [
+        reported["tools"] = [
             {
                 "name": one.name,
                 "arguments": repr(one.arguments),
@@ -364,8 +364,8 @@ class Notebook:
             }
             for one in result.tool_calls
         ]
-        if told["tools"] or told["requests"]:
-            self._activity = [*self._activity, told][-_MOST_ACTIVE:]
+        if reported["tools"] or reported["requests"]:
+            self._activity = [*self._activity, reported][-_MOST_ACTIVE:]
         if cell is not None:
             error = report["error"]
             if not waits:
@@ -373,24 +373,24 @@ class Notebook:
             cell.state = "waiting" if waits else "done" if error is None else "failed"
             cell.count, cell.duration_ms = result.execution_count, report["duration_ms"]
             self._waiting = cell if waits else None
-            told |= {"cell": cell.id, "state": cell.state}
+            reported |= {"cell": cell.id, "state": cell.state}
         elif result.error is not None and not isinstance(result.error, ExecutionError):
             self._add_to_terminal(f"{report['error']['type']}: {report['error']['message']}\n")
-        self.tell("ended", told)
+        self.publish("ended", reported)
 
     def _add_ending(self, cell: Cell, result: Result, report: dict[str, Any]) -> None:
         if cell.omitted:
             note = f"\n[{cell.omitted:,} more characters of output are not shown here]\n"
             cell.room = len(note)
             cell.add_text("stderr", note)
-            self.tell("text", {"cell": cell.id, "name": "stderr", "text": note})
+            self.publish("text", {"cell": cell.id, "name": "stderr", "text": note})
         if result.repr is not None and not any(one.is_value for one in result.outputs):
-            self._tell_output(
+            self._publish_output(
                 cell, {"output_type": "execute_result", "data": {"text/plain": result.repr}, "metadata": {}}
             )
         error = report["error"]
         if error is not None:
-            self._tell_output(
+            self._publish_output(
                 cell,
                 {
                     "output_type": "error",
@@ -413,8 +413,8 @@ class Notebook:
             "evalue": str(error),
             "traceback": [text],
         }
-        self._tell_output(cell, output)
-        self.tell("ended", {"cell": cell.id, "state": "failed"})
+        self._publish_output(cell, output)
+        self.publish("ended", {"cell": cell.id, "state": "failed"})
 
     def copy(self) -> Notebook:
         """The notebook of a fork."""
@@ -450,9 +450,9 @@ class Recording:
     def fail(self, error: BaseException) -> None:
         self._notebook.fail(self._cell, error)
 
-    def tell_calls(self, *_: object) -> None:
+    def publish_calls(self, *_: object) -> None:
         """The calls that block have become others; from any thread."""
-        self._loop.call_soon_threadsafe(self._notebook.tell, "calls")
+        self._loop.call_soon_threadsafe(self._notebook.publish, "calls")
 
 
 class Notebooks:
@@ -477,12 +477,12 @@ class Notebooks:
         """The session is deleted."""
         gone = self._known.pop(name, None)
         if gone is not None:
-            gone.tell("gone")
+            gone.publish("gone")
 
     def close(self) -> None:
         """The server ends: who follows is let go."""
         for notebook in self._known.values():
-            notebook.tell("closing")
+            notebook.publish("closing")
 
     def release(self, name: str) -> None:
         """The session is parked: what was saved of its notebook is enough, unless someone follows it."""

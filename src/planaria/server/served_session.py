@@ -116,7 +116,7 @@ class ServedSession(NamedSession):
         """Something may have changed."""
         self.changes += 1
         if self.notebook is not None:
-            self.notebook.tell("changed")
+            self.notebook.publish("changed")
         self._changed.set()
         self._changed = anyio.Event()
 
@@ -236,8 +236,8 @@ class ServedSession(NamedSession):
         call = self.blocked[number] = BlockedCall(name, arguments, dict(keywords))
         call.answer.add_done_callback(lambda _: self.blocked.pop(number, None))
         if self._recording is not None:
-            self._recording.tell_calls()
-            call.answer.add_done_callback(self._recording.tell_calls)
+            self._recording.publish_calls()
+            call.answer.add_done_callback(self._recording.publish_calls)
         if self.on_blocked is not None:
             self.on_blocked(number, call)
         return call.answer

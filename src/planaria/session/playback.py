@@ -440,31 +440,31 @@ def _frame_of(command: bytes) -> tuple[Any, ...]:
     raise ReplayError("a command of this recording is not well formed")
 
 
-def _settings(told: dict[str, Any]) -> SessionSettings:
-    fixed = told["deterministic"]
+def _settings(reported: dict[str, Any]) -> SessionSettings:
+    fixed = reported["deterministic"]
     deterministic = None
     if fixed is not None:
         start, tick, sleep, seed = fixed
         begins = _EPOCH + timedelta(microseconds=start // 1000)
         deterministic = Deterministic(clock=begins, tick=tick, sleep=sleep, seed=seed)
     return SessionSettings(
-        limits=Limits(**{**told["limits"], "fuel": None}),  # what was not used up is not counted again
-        shell_limits=ShellLimits(**told["shell_limits"]),
-        seed=told["seed"] if deterministic is None else None,
+        limits=Limits(**{**reported["limits"], "fuel": None}),  # what was not used up is not counted again
+        shell_limits=ShellLimits(**reported["shell_limits"]),
+        seed=reported["seed"] if deterministic is None else None,
         deterministic=deterministic,
     )
 
 
-def _setup(told: dict[str, Any], settings: SessionSettings, player: Player) -> SandboxSetup:
-    quota = Quota(**told["quota"])
+def _setup(reported: dict[str, Any], settings: SessionSettings, player: Player) -> SandboxSetup:
+    quota = Quota(**reported["quota"])
     fixed = settings.deterministic
     clock = None if fixed is None else fixed.new_clock()
     files = standard_layout(library=library(), quota=quota)
-    if told["vfs"] is not None:
-        place = bytes_of(told["vfs"])
+    if reported["vfs"] is not None:
+        place = bytes_of(reported["vfs"])
         make_directories(files, place)
         files.mount(place, JournaledFileSystem(None, outcome_inside), shared=True)
-    for path, mode in told["mounts"]:
+    for path, mode in reported["mounts"]:
         place = bytes_of(path)
         make_directories(files, place)
         recorded = JournaledFileSystem(None, outcome_inside, read_only=mode != "rw")

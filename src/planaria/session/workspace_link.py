@@ -114,5 +114,5 @@ class WorkspaceLink:
         """Install what is configured. Raises SessionError, which names what could not be installed."""
         failed = self.dependencies.sync()["failed"]
         if failed:
-            told = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-            raise SessionError(f"sync_deps_on_start: some dependencies could not be installed: {told}")
+            reported = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+            raise SessionError(f"sync_deps_on_start: some dependencies could not be installed: {reported}")

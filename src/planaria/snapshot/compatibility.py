@@ -51,21 +51,21 @@ class Lacking:
         """Raises SnapshotMismatch, or warns, when something is lacking."""
         if missing not in ("error", "warn", "ignore"):
             raise ValueError(f"missing={missing!r}: must be 'error', 'warn' or 'ignore'")
-        told: list[str] = []
+        reported: list[str] = []
         callbacks = [name for name in self.callbacks if name != WORKSPACE]
         if callbacks:
-            told.append(f"the callbacks {', '.join(map(repr, callbacks))}, which this session has not")
+            reported.append(f"the callbacks {', '.join(map(repr, callbacks))}, which this session has not")
         if WORKSPACE in self.callbacks:
-            told.append("a workspace (storage= or tools=), which this session has not")
+            reported.append("a workspace (storage= or tools=), which this session has not")
         if self.changed:
-            told.append(
+            reported.append(
                 f"the callbacks {', '.join(map(repr, self.changed))}, which take other arguments here"
             )
         if self.mounts:
-            told.append(f"mounts at {', '.join(map(repr, self.mounts))}, which this session has not")
-        if not told or missing == "ignore":
+            reported.append(f"mounts at {', '.join(map(repr, self.mounts))}, which this session has not")
+        if not reported or missing == "ignore":
             return
-        message = f"this snapshot needs {'; '.join(told)}"
+        message = f"this snapshot needs {'; '.join(reported)}"
         if missing == "error":
             raise SnapshotMismatch(f"{message}: give them, or restore it with missing='warn' or 'ignore'")
         warnings.warn(message, stacklevel=4)

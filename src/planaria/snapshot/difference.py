@@ -176,7 +176,7 @@ class _Kernel:
 
     def variables(self) -> dict[str, Variable]:
         names = self._ask(Query("names"))
-        return {name: Variable(*told) for name, told in names.items()}
+        return {name: Variable(*reported) for name, reported in names.items()}
 
     def digests(self, names: list[str]) -> dict[str, str | None]:
         return self._ask(Query("evaluate", (_digests_of(names),)))

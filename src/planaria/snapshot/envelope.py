@@ -212,9 +212,9 @@ def pack(header: dict[str, Any], sections: list[Section], key: bytes | str | Non
     """The bytes of an envelope. `header` gets the entry "sections"; with `key` it is signed."""
     secret = None if key is None else key_bytes(key)
     entries = [[section.kind, len(section.frame), section.size] for section in sections]
-    told = canonical_json({**header, "sections": entries})
-    prefix = _PREFIX.pack(MAGIC, VERSION, FLOOR, 0 if secret is None else _SIGNED, len(told))
-    pieces = [prefix, told, *(section.frame for section in sections)]
+    reported = canonical_json({**header, "sections": entries})
+    prefix = _PREFIX.pack(MAGIC, VERSION, FLOOR, 0 if secret is None else _SIGNED, len(reported))
+    pieces = [prefix, reported, *(section.frame for section in sections)]
     if secret is not None:
         signature = hmac.new(secret, digestmod="sha256")
         for piece in pieces:

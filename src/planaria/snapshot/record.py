@@ -31,8 +31,8 @@ def fingerprint(declaration: Declaration) -> str:
     """Names what a call of a callback has to look like: its name, parameters and schema; not the
     description.
     """
-    told = (declaration["name"], declaration.get("signature"), declaration.get("schema"))
-    return hashlib.blake2b(encode(told), digest_size=16).hexdigest()
+    reported = (declaration["name"], declaration.get("signature"), declaration.get("schema"))
+    return hashlib.blake2b(encode(reported), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class Record:
         return encode(
             (
                 self.system,
-                [_told(call) for call in self.pending],
+                [_described(call) for call in self.pending],
                 None
                 if run is None
                 else (
                     run.source,
                     run.count,
-                    [_told(call) for call in run.pending],
+                    [_described(call) for call in run.pending],
                     [(one, run.suspended[one]) for one in sorted(run.suspended)],
                     # When exactly, the kernel knows: it is asked on restore. Seconds from now are not state.
                     run.wake_in is not None,
@@ -87,7 +87,7 @@ class Record:
         )
 
 
-def _told(call: HostCall) -> tuple[Any, ...]:
+def _described(call: HostCall) -> tuple[Any, ...]:
     return (call.id, call.name, call.args, call.kwargs or {})
 
 
@@ -146,9 +146,9 @@ def _declaration(value: object) -> Declaration:
             and isinstance(rest.get("schema"), (dict, type(None)))
         ):
             _check_signature(rest.get("signature"))
-            told: Declaration = {"name": name, "description": description}
-            told.update((str(key), one) for key, one in rest.items())
-            return told
+            reported: Declaration = {"name": name, "description": description}
+            reported.update((str(key), one) for key, one in rest.items())
+            return reported
     _refuse("the callbacks")
 
 

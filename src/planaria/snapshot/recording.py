@@ -120,7 +120,7 @@ class Recording:
             value = encode(
                 (
                     self.settings,
-                    [_told(item) for item in self.items],
+                    [_described(item) for item in self.items],
                     self.last.count,
                     self.last.deferred,
                     [(call.id, call.name, call.args, call.kwargs or {}) for call in self.last.pending],
@@ -190,7 +190,7 @@ def _malformed() -> ReplayError:
     return ReplayError("this recording is not well formed")
 
 
-def _told(item: Item) -> tuple[Any, ...]:
+def _described(item: Item) -> tuple[Any, ...]:
     match item:
         case Entry(command, slept, captured, outcomes, report):
             return ("entry", command, slept, captured, outcomes, report)

@@ -88,8 +88,8 @@ class ArtifactUse:
         return used, count
 
 
-def _refusal(name: str, bound: str, told: str) -> ArtifactError:
+def _refusal(name: str, bound: str, reported: str) -> ArtifactError:
     return ArtifactError(
-        f"no room for the artifact {name!r}: the workspace has ArtifactQuota({bound}) and {told}; "
+        f"no room for the artifact {name!r}: the workspace has ArtifactQuota({bound}) and {reported}; "
         "delete artifacts that are not needed, or give the session another artifact_quota="
     )

@@ -53,8 +53,8 @@ def mime_bundle(value: Any, include: Any = None, exclude: Any = None) -> tuple[B
             try:
                 data, metadata = map(dict, made if isinstance(made, tuple) else (made, {}))
             except (TypeError, ValueError):
-                told = "_repr_mimebundle_ returned neither a dict nor two"
-                sys.stderr.write(f"display: {type_label(value)}.{told}\n")
+                reported = "_repr_mimebundle_ returned neither a dict nor two"
+                sys.stderr.write(f"display: {type_label(value)}.{reported}\n")
         for mime, method in _METHODS:
             if mime in data:
                 continue
@@ -91,8 +91,8 @@ def _ask(value: Any, method: str, **options: Any) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # as what `repr` raises: a value never decides how its cell ends
-        told = f"{method} raised {type(error).__name__}: {short_repr(error, 200)}"
-        sys.stderr.write(f"display: {type_label(value)}.{told}\n")
+        reported = f"{method} raised {type(error).__name__}: {short_repr(error, 200)}"
+        sys.stderr.write(f"display: {type_label(value)}.{reported}\n")
         return None
 
 

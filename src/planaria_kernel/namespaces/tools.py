@@ -125,11 +125,11 @@ class Tool(ToolCallable):
 
     def _load(self) -> dict[str, ToolCallable]:
         if self._callables is None:
-            self._tell(self._host.blocking("@tools.describe", (self.__name__,), {}))
+            self._take(self._host.blocking("@tools.describe", (self.__name__,), {}))
         assert self._callables is not None
         return self._callables
 
-    def _tell(self, document: Mapping[str, Any]) -> None:
+    def _take(self, document: Mapping[str, Any]) -> None:
         """Take the host's description of it."""
         self._description = document["description"]
         name = self.__name__
@@ -205,7 +205,7 @@ class Tools:
         found: list[dict[str, Any]] = yield "@tools.list", ()
         for document in found:
             tool = self._known.get(document["name"]) or self._add(document["name"], document["description"])
-            tool._tell(document)
+            tool._take(document)
         return found
 
     @operation
@@ -229,7 +229,7 @@ class Tools:
             # With an object and without a name, Python adds no guess of its own.
             raise AttributeError(str(error), obj=self) from None
         tool = self._add(document["name"], document["description"])
-        tool._tell(document)
+        tool._take(document)
         return tool
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -164,7 +164,7 @@ class SessionShell:
             raise
         finally:
             flush_all()  # also when the script was interrupted
-            shell.system.heed(None, None)  # the limits of ulimit are none of Python's
+            shell.system.apply_limits(None, None)  # the limits of ulimit are none of Python's
             if shell.cwd != here:
                 with suppress(OSError):  # a script may remove the directory it is in
                     os.chdir(shell.cwd)
@@ -197,7 +197,7 @@ class SessionShell:
             flush_all()
             output.end()
             errors.end()
-            shell.system.heed(None, None)
+            shell.system.apply_limits(None, None)
         return ("done", {"exit_code": status})
 
     def jobs(self) -> tuple[str, Any]:

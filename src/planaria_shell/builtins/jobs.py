@@ -44,7 +44,7 @@ def jobs(shell: Interpreter, argv: list[str]) -> int:
     if lines:
         shell.output(("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
     for job in chosen:
-        job.told = job.told or job.status is not None or bool(job.stopped)
+        job.reported = job.reported or job.status is not None or bool(job.stopped)
         if job.status is not None:  # told once
             _forget(shell, job)
     return status
@@ -92,7 +92,7 @@ def wait(shell: Interpreter, argv: list[str]) -> int:
         interrupted = _run_jobs(shell, lambda: all(job.status is not None for job in shell.jobs))
         if interrupted:
             return interrupted
-        shell.tell_jobs()
+        shell.report_jobs()
         for each in shell.jobs.copy():
             if each.status is not None:
                 _forget(shell, each)
@@ -126,7 +126,7 @@ def wait(shell: Interpreter, argv: list[str]) -> int:
         status = job.wait_status()
         if given.get("p"):
             shell.variables.set(given["p"], str(job.process_id))
-        shell.tell_jobs()
+        shell.report_jobs()
         if job.status is not None:
             _forget(shell, job)
     return status
@@ -149,7 +149,7 @@ def _wait_next(shell: Interpreter, words: list[str], variable: str | None) -> in
         if job.status is not None:
             if variable:
                 shell.variables.set(variable, str(job.process_id))
-            shell.tell_jobs()
+            shell.report_jobs()
             _forget(shell, job)
             return job.status
     return 127

@@ -52,11 +52,11 @@ def run_subshell(compiler: Compiler, node: Subshell, tested: bool) -> Code:
             return body(sh)
         child = sh.fork()
         child.plain_input = child.fds.get(0) if plain else None
-        child.tells_deaths = sh.tells_deaths and not becomes
+        child.reports_deaths = sh.reports_deaths and not becomes
         status = child.run_subshell(body)
-        if child.ended_by and sh.tells_deaths:
+        if child.ended_by and sh.reports_deaths:
             sh.line = node.line or sh.line
-            sh.tell_death(child.ended_by, node, [])
+            sh.report_death(child.ended_by, node, [])
         sh.pipe_statuses = None
         if sh.traps:
             sh.children_ended()
@@ -83,11 +83,11 @@ def stream_subshell(compiler: Compiler, node: Subshell, tested: bool) -> StreamC
             return (yield from body(sh))
         child = sh.fork()
         child.plain_input = child.fds.get(0) if plain else None
-        child.tells_deaths = sh.tells_deaths and not becomes
+        child.reports_deaths = sh.reports_deaths and not becomes
         status = yield from child.stream_subshell(body)
-        if child.ended_by and sh.tells_deaths:
+        if child.ended_by and sh.reports_deaths:
             sh.line = node.line or sh.line
-            sh.tell_death(child.ended_by, node, [])
+            sh.report_death(child.ended_by, node, [])
         sh.pipe_statuses = None
         if sh.traps:
             sh.children_ended()

@@ -217,7 +217,7 @@ def _connect(
             child.alarm = pipe.alarm
             begin(child, stage.node)
             child.loops = shell.loops if isinstance(stage.node, Simple) else 0
-            child.tells_deaths = not isinstance(stage.node, Simple)
+            child.reports_deaths = not isinstance(stage.node, Simple)
             if stage.name in _ABOUT_JOBS:
                 child.shown_jobs = shell.jobs or shell.shown_jobs
             if source is not None:
@@ -307,7 +307,7 @@ def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[I
                 child = sh.fork()
                 begin(child, last.node)
                 child.loops = sh.loops if isinstance(last.node, Simple) else 0
-                child.tells_deaths = not isinstance(last.node, Simple)
+                child.reports_deaths = not isinstance(last.node, Simple)
                 if last.name in _ABOUT_JOBS:
                     child.shown_jobs = sh.jobs or sh.shown_jobs
                 child.set_stream(0, source)

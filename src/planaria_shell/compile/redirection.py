@@ -112,9 +112,9 @@ def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = Tru
         flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == _APPEND else os.O_TRUNC)
         if mode == _WRITE and not clobber and os.path.isfile(path):
             raise ShellError(f"{name}: cannot overwrite existing file")
-        shell.heed_umask()
+        shell.apply_umask()
         if shell.bounds is not FROM_THE_START:
-            shell.heed_limits()
+            shell.apply_limits()
             shell.may_open(name)
         if HAS_UMASK or shell.umask == 0o022:
             return DescriptorOutput(os.open(path, flags, 0o666 & ~shell.umask), path)
@@ -330,7 +330,7 @@ def redirected(code: Code, apply: RedirectCode, process: bool) -> Code:
             try:
                 status = code(sh)
             except ShellError as error:
-                sh.tell(error)
+                sh.report_error(error)
                 raise
         finally:
             failed = restore(sh, saved)
@@ -358,7 +358,7 @@ def redirected_stream(code: StreamCode, apply: RedirectCode) -> StreamCode:
             try:
                 status = yield from code(sh)
             except ShellError as error:
-                sh.tell(error)
+                sh.report_error(error)
                 raise
         finally:
             failed = restore(sh, saved)

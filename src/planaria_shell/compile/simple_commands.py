@@ -238,7 +238,7 @@ def _run_general(compiler: Compiler, node: Simple, prepared: _Prepared, tested: 
                     assign(sh)
         except ShellError as error:
             if saved:
-                sh.tell(error)
+                sh.report_error(error)
             raise
         finally:
             if bound:
@@ -371,7 +371,7 @@ def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode
                     assign(sh)
         except ShellError as error:
             if saved:
-                sh.tell(error)
+                sh.report_error(error)
             raise
         finally:
             if bound:
@@ -432,7 +432,7 @@ def _leave(shell: Interpreter, saved: Saved, keep: bool, argv: list[str]) -> boo
         )
         if shell.untold_death:
             number, shell.untold_death = shell.untold_death, 0
-            shell.tell_death(number, shell.node, argv)
+            shell.report_death(number, shell.node, argv)
         return unwritten
     failed = False
     for number, before in saved:

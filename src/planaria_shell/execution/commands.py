@@ -223,7 +223,7 @@ def call_function(shell: Interpreter, function: FunctionBody, argv: list[str], t
         shell.exit_within(jump)
         raise
     except ShellError as error:
-        shell.tell(error)
+        shell.report_error(error)
         raise
     except RecursionError:
         raise ShellError(
@@ -263,7 +263,7 @@ def stream_function(
         shell.exit_within(jump)
         raise
     except ShellError as error:
-        shell.tell(error)
+        shell.report_error(error)
         raise
     finally:
         _leave(shell, saved, tested, returns=returns)
@@ -333,9 +333,9 @@ def stream_external(
             return error.status
     elif shown is not None:
         argv = [shown, *argv[1:]]
-    shell.heed_umask()
+    shell.apply_umask()
     if shell.bounds is not FROM_THE_START:
-        shell.heed_limits()
+        shell.apply_limits()
         if shell.processes is not None and not shell.subshell_level:  # a subshell becomes its last command
             shell.may_fork()
     if path.endswith(("/mkfifo", "/mknod")):
@@ -390,12 +390,12 @@ def stream_external(
 
 def _ended_by_signal(shell: Interpreter, number: int, argv: list[str]) -> None:
     """A command has been ended by a signal, and with it a subshell that has become this command."""
-    if not shell.tells_deaths:
+    if not shell.reports_deaths:
         shell.ended_by = number
     elif isinstance(shell.node, Simple) and shell.node.redirects:
         shell.untold_death = number
     else:
-        shell.tell_death(number, shell.node, argv)
+        shell.report_death(number, shell.node, argv)
 
 
 def _timed(
@@ -426,7 +426,7 @@ def _timed(
 
 def _died(shell: Interpreter, number: int, argv: list[str]) -> int:
     """A signal that a limit sends has ended a command."""
-    shell.tell_death(number, None, argv)
+    shell.report_death(number, None, argv)
     return 128 + number
 
 

@@ -32,10 +32,10 @@ __all__ = [
     "prefix",
     "prompt",
     "report",
+    "report_death",
+    "report_error",
     "report_syntax_error",
     "report_times",
-    "tell",
-    "tell_death",
     "trace",
     "trace_assignment",
     "trace_line",
@@ -86,7 +86,7 @@ def write_failed(shell: Interpreter, error: OSError, name: str = "") -> int:
     return 1
 
 
-def tell_death(shell: Interpreter, number: int, node: Command | str | None, argv: list[str]) -> None:
+def report_death(shell: Interpreter, number: int, node: Command | str | None, argv: list[str]) -> None:
     """Say that a signal has ended a command of the foreground."""
     if number in (INT, PIPE):
         return
@@ -111,16 +111,16 @@ def complain(shell: Interpreter, message: str) -> None:
     shell.error_output(f"{prefix(shell)}{message}\n")
 
 
-def tell(shell: Interpreter, error: ShellError) -> None:
+def report_error(shell: Interpreter, error: ShellError) -> None:
     """Write an error's message, unless it has been written."""
-    if not error.told:
-        error.told = True
+    if not error.reported:
+        error.reported = True
         shell.complain(error.message)
 
 
 def report(shell: Interpreter, error: ShellError) -> None:
     """Write an error's message; one that ends the shell raises `Exit`."""
-    shell.tell(error)
+    shell.report_error(error)
     if isinstance(error, AbandonError):
         if shell.subshell_level or not (shell.script or shell.reads_input):
             raise Exit(1)

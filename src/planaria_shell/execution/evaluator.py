@@ -40,7 +40,7 @@ def _run(shell: Interpreter, source: str, where: str) -> int:
     shell.counters.begin()
     shell.exited = False
     if shell.bounds is not FROM_THE_START:
-        shell.heed_limits()
+        shell.apply_limits()
     try:
         kind = TypedProgram if shell.histexpand and shell.history_enabled else Program
         _run_program(shell, kind.of(source, shell), where)
@@ -67,7 +67,7 @@ def _run(shell: Interpreter, source: str, where: str) -> int:
     flush_all()
     for stream in shell.fds.values():
         if stream.__class__ is DescriptorOutput and stream.failure is not None:
-            _tell_failures(shell)
+            _report_failures(shell)
             break
     return shell.status
 
@@ -80,7 +80,7 @@ def _stop(shell: Interpreter, reason: str) -> None:
         job.kill(9)
 
 
-def _tell_failures(shell: Interpreter) -> None:
+def _report_failures(shell: Interpreter) -> None:
     """Report now what could not be written to files that stay open."""
     for stream in list(shell.fds.values()):
         try:
@@ -289,7 +289,7 @@ def _run_lines(shell: Interpreter, program: Program, where: str) -> int:
                 try:
                     status = shell.status = unit.run(shell)
                 except ShellError as error:
-                    shell.tell(error)
+                    shell.report_error(error)
                     if error.fatal or shell.subshell_level:
                         raise
                     # Only what stands on this line is thrown away.

@@ -40,12 +40,12 @@ __all__ = [
     "kill_jobs_since",
     "leave_jobs",
     "process_substitution",
+    "report_jobs",
     "run_consumers",
     "run_jobs",
     "settle_jobs",
     "start_coprocess",
     "start_job",
-    "tell_jobs",
     "wait_job",
 ]
 
@@ -79,7 +79,7 @@ def start_job(shell: Interpreter, code: StreamCode, text: str, node: Command | N
     child = shell.fork()
     child.background = True
     child.alarm = [0.0]
-    child.tells_deaths = not isinstance(node, Simple)
+    child.reports_deaths = not isinstance(node, Simple)
     if node is not None:
         begin(child, node)
     if not shell.monitor and shell.fds.get(0) is shell.plain_input:
@@ -185,13 +185,13 @@ def wait_job(shell: Interpreter, job: Job) -> int:
     return job.wait_status()
 
 
-def tell_jobs(shell: Interpreter) -> None:
+def report_jobs(shell: Interpreter) -> None:
     """Say which jobs have been killed or, with job control, have ended or stopped, as far as it has not been
     said."""
     for job in shell.jobs:
-        if job.told or (job.status is None and not job.stopped):
+        if job.reported or (job.status is None and not job.stopped):
             continue
-        job.told = True
+        job.reported = True
         if job.stopped:
             if shell.monitor:
                 shell.error_output(f"\n{job_line(shell.jobs, job)}\n")

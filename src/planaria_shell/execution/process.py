@@ -155,7 +155,7 @@ class RunningCommand:
             child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
         words = _searched(child, argv)
         child.must_be_executable(words[0])
-        child.tells_deaths = False
+        child.reports_deaths = False
         return child.run_subshell(lambda sh: sh.external(words))
 
     def pause(self, seconds: float) -> Generator[None, None, None]:
@@ -164,7 +164,7 @@ class RunningCommand:
         deadline = time.monotonic() + seconds
         if not (shell.background or shell.gives_way):
             shell.run_jobs(lambda: False, deadline=deadline)
-            shell.tell_jobs()
+            shell.report_jobs()
             return
         while time.monotonic() < deadline:
             shell.alarm[0] = deadline
@@ -221,7 +221,7 @@ class RunningCommand:
             child.cwd = os.path.normpath(os.path.join(self.cwd, cwd))
         words = _searched(child, argv)
         child.must_be_executable(words[0])
-        child.tells_deaths = False
+        child.reports_deaths = False
         return self._in_place(child, child.stream_subshell(lambda sh: sh.stream_external(words)))
 
     def _in_place(self, child: Interpreter, steps: Generator[None, None, int]) -> Generator[None, None, int]:

@@ -14,7 +14,7 @@ from planaria_shell.errors import ShellError
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.resources import DESCRIPTORS, SOFT_LIMITS, Bounds
 
-__all__ = ["heed_limits", "heed_umask", "may_fork", "may_open", "set_bounds"]
+__all__ = ["apply_limits", "apply_umask", "may_fork", "may_open", "set_bounds"]
 
 
 #: Bytes of a block of `ulimit -f`.
@@ -33,21 +33,21 @@ def set_bounds(shell: Interpreter, bounds: Bounds) -> None:
     shell.counters.growth = 0
     soft, hard = bounds["t"]
     shell.counters.cpu = None if soft is None else (soft, 128 + (9 if soft == hard else 24))
-    shell.heed_limits()
+    shell.apply_limits()
 
 
-def heed_limits(shell: Interpreter) -> None:
+def apply_limits(shell: Interpreter) -> None:
     """Apply the limits of this shell to the system."""
     bounds = shell.bounds
     size = bounds["f"][0]
     files = bounds["n"][0]
-    shell.system.heed(
+    shell.system.apply_limits(
         None if size is None else size * _BLOCK,
         None if files is None or files >= DESCRIPTORS else max(0, files - len(shell.fds)),
     )
 
 
-def heed_umask(shell: Interpreter) -> None:
+def apply_umask(shell: Interpreter) -> None:
     """Apply the shell's umask to the system, where it has one."""
     if shell.system.umask != shell.umask:
         shell.system.umask = shell.umask

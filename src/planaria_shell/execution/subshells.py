@@ -70,7 +70,7 @@ def _ended_by(shell: Interpreter, error: BaseException) -> int:
     if isinstance(error, BrokenPipeError):
         return BROKEN_PIPE
     if isinstance(error, ShellError):
-        shell.tell(error)
+        shell.report_error(error)
         return 1
     if isinstance(error, ShellSyntaxError):
         shell.report_syntax_error(error)
@@ -157,7 +157,7 @@ def capture(shell: Interpreter, code: Code) -> bytes:
     child = shell.fork()
     child.substitution_level += 1
     child.shown_jobs = shell.jobs or shell.shown_jobs
-    child.tells_deaths = False
+    child.reports_deaths = False
     # Unlike in `( )`, a jump out of the loop around ends it.
     child.loops = shell.loops
     collected = _collector(shell)
@@ -214,7 +214,7 @@ def run_here(
     except BrokenPipeError:
         return BROKEN_PIPE
     except ShellError as error:
-        shell.tell(error)
+        shell.report_error(error)
         return 1
     except Exit as jump:
         return jump.status

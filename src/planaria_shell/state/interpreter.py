@@ -271,11 +271,11 @@ class Interpreter(State, ABC):
         """Write `bash: line N: message`."""
 
     @abstractmethod
-    def tell_death(self, number: int, node: Command | str | None, argv: list[str]) -> None:
+    def report_death(self, number: int, node: Command | str | None, argv: list[str]) -> None:
         """Say that a signal has ended a command of the foreground."""
 
     @abstractmethod
-    def tell(self, error: ShellError) -> None:
+    def report_error(self, error: ShellError) -> None:
         """Write an error's message, unless it has been written."""
 
     @abstractmethod
@@ -373,7 +373,7 @@ class Interpreter(State, ABC):
         """Run jobs as far as they come without waiting."""
 
     @abstractmethod
-    def tell_jobs(self) -> None:
+    def report_jobs(self) -> None:
         """Say which jobs were killed or, with job control, ended or stopped."""
 
     @abstractmethod
@@ -423,11 +423,11 @@ class Interpreter(State, ABC):
         """Have these limits from now on."""
 
     @abstractmethod
-    def heed_limits(self) -> None:
+    def apply_limits(self) -> None:
         """Apply the limits of this shell to the system."""
 
     @abstractmethod
-    def heed_umask(self) -> None:
+    def apply_umask(self) -> None:
         """Apply the shell's umask to the system, where it has one."""
 
     @abstractmethod

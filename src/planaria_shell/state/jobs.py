@@ -42,12 +42,12 @@ class Job:
         "held_signals",
         "number",
         "process_id",
+        "reported",
         "shell",
         "signal",
         "status",
         "stopped",
         "text",
-        "told",
     )
 
     def __init__(
@@ -65,7 +65,7 @@ class Job:
         self.stopped = 0
         self.held_signals: list[int] = []
         #: Whether the shell has said that it ended or stopped.
-        self.told = False
+        self.reported = False
         #: The name of a coprocess, and the descriptors that lead to it.
         self.coprocess: tuple[str, int, int] | None = None
 
@@ -115,7 +115,7 @@ class Job:
                 self.shell.pending_signals.append(number)
         elif name in STOPPING:
             if not self.stopped and self.status is None:
-                self.stopped, self.told = number, False
+                self.stopped, self.reported = number, False
         elif name not in IGNORED:
             self.kill(number)
 
@@ -125,7 +125,7 @@ class Job:
             self.generator.close()
             self.status = 128 + number
             self.signal = number
-            self.stopped, self.told = 0, False
+            self.stopped, self.reported = 0, False
 
     def wait_status(self) -> int:
         """The status that `wait` has for the job, which may have stopped."""

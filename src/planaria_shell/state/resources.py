@@ -41,7 +41,7 @@ class System:
         self.limits: tuple[Limit, Limit] = (None, None)
         self._apply = apply
 
-    def heed(self, file_size: Limit, files: Limit) -> None:
+    def apply_limits(self, file_size: Limit, files: Limit) -> None:
         """Bound what is done from now on."""
         if (file_size, files) != self.limits:
             self.limits = file_size, files

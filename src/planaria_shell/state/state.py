@@ -183,7 +183,7 @@ class State:
         self.ended_by = 0
         #: Whether it says which signal has ended a command that it waited for, and the one that it will say
         #: when the redirections of that command are undone.
-        self.tells_deaths = True
+        self.reports_deaths = True
         self.untold_death = 0
         #: How many subshells and other shells this one is in.
         self.nesting = 0

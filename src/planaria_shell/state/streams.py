@@ -275,7 +275,7 @@ class DescriptorOutput(Stream):
     def write(self, data: bytes) -> None:
         if not self.pieces:
             if self.failure is not None:
-                self._tell_failure()
+                self._report_failure()
             if _dirty and not self.owned:
                 # Output and errors appear in the order in which they are written.
                 flush_shown()
@@ -285,14 +285,14 @@ class DescriptorOutput(Stream):
         if self.buffered >= CAPACITY:
             self.flush()
 
-    def _tell_failure(self) -> None:
+    def _report_failure(self) -> None:
         if self.failure is not None:
             failure, self.failure = self.failure, None
             raise failure
 
     def flush(self) -> None:
         if not self.pieces:
-            self._tell_failure()
+            self._report_failure()
             return
         data = b"".join(self.pieces)
         self.pieces.clear()

@@ -288,7 +288,7 @@ class Variables(Scopes):
         if variable.flags & NAMEREF:
             # There is nothing but references to each other, which has been reported.
             failure = ShellError(f"{name}: circular name reference")
-            failure.told = True
+            failure.reported = True
             raise failure
         self.warn(f"warning: {name}: circular name reference")
         if variable.flags & (INDEXED | ASSOCIATIVE):

@@ -363,7 +363,7 @@ class _Source:
             *("    " + line for line in commands.lines),
             "    return st",
             "except ShellError as error:",
-            "    sh.tell(error)",
+            "    sh.report_error(error)",
             "    raise",
             "finally:",
             "    frames.pop()",

@@ -40,10 +40,10 @@ class ScriptedModel(Model):  # type: ignore[misc]
     def __init__(self, *programs: str) -> None:
         super().__init__(model_id="scripted")
         self.programs = list(programs)
-        self.told: list[Any] = []
+        self.reported: list[Any] = []
 
     def generate(self, messages: list[Any], **settings: Any) -> ChatMessage:
-        self.told = messages
+        self.reported = messages
         return ChatMessage(role=MessageRole.ASSISTANT, content=f"<code>\n{self.programs.pop(0)}\n</code>")
 
 

@@ -37,8 +37,8 @@ class Told:
         return answer()
 
 
-told = Told()
-told.inner = told
+reported = Told()
+reported.inner = reported
 
 AWAITED = {
     "no arguments": "await f()",
@@ -71,7 +71,7 @@ PLAIN = {
 
 
 def value(expression: str) -> Any:
-    space: dict[str, Any] = {"f": told, "asyncio": asyncio, "functools": functools}
+    space: dict[str, Any] = {"f": reported, "asyncio": asyncio, "functools": functools}
     exec(f"async def main():\n    return {expression}\n", space)
     return asyncio.run(space["main"]())
 
@@ -90,7 +90,7 @@ def test_plain(expression: str) -> None:
 
 def test_hot() -> None:
     """It is reported also for code that CPython has specialised, and under a tracer."""
-    space: dict[str, Any] = {"f": told}
+    space: dict[str, Any] = {"f": reported}
     exec("async def main():\n    return {(await f.method(), f.method()) for _ in range(3000)}\n", space)
     assert asyncio.run(space["main"]()) == {("awaited", "plain")}
     before = sys.gettrace()

@@ -53,8 +53,8 @@ def test_mode_from_device() -> None:
     fields[stat.ST_MODE] = stat.S_IFREG
     fields[stat.ST_DEV] = 0o4751 << 48 | 7
     names = ("st_atime", "st_mtime", "st_ctime", "st_atime_ns", "st_mtime_ns", "st_ctime_ns", "st_blksize")
-    told = os.stat_result(fields, {name: getattr(found, name) for name in names})
-    got = with_mode(told)
+    reported = os.stat_result(fields, {name: getattr(found, name) for name in names})
+    got = with_mode(reported)
     assert (got.st_mode, got.st_dev, got.st_uid, got.st_gid) == (stat.S_IFREG | 0o4751, 7, 1000, 1000)
     assert (got.st_size, got.st_mtime_ns, got.st_mtime) == (found.st_size, found.st_mtime_ns, found.st_mtime)
     assert with_mode(got)[:] == got[:]

@@ -11,7 +11,7 @@ from workspace_sessions import TOOLS
 
 from planaria import Session
 
-HOMES = ["from_base", "inprocess", "subprocess"]
+CONSTRUCTORS = ["from_base", "inprocess", "subprocess"]
 
 
 ECHO = """
@@ -27,8 +27,8 @@ recipes:
 """
 
 
-@pytest.fixture(params=HOMES)
-def home(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(params=CONSTRUCTORS)
+def constructor(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
@@ -44,8 +44,8 @@ def make(base: Path) -> Iterator[Callable[..., Session]]:
     """A function that makes sessions with the workspace, closed after the test."""
     made: list[Session] = []
 
-    def make(home: str = "from_base", **arguments: Any) -> Session:
-        made.append(getattr(Session, home)(base, **{"tools": TOOLS, **arguments}))
+    def make(constructor: str = "from_base", **arguments: Any) -> Session:
+        made.append(getattr(Session, constructor)(base, **{"tools": TOOLS, **arguments}))
         return made[-1]
 
     yield make

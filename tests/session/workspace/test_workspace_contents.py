@@ -17,9 +17,9 @@ pytestmark = pytest.mark.slow
 # -- workflows and artifacts ---------------------------------------------------------------------------------
 
 
-def test_workflows(make: Any, home: str) -> None:
+def test_workflows(make: Any, constructor: str) -> None:
     """Workflows that the host or the code has kept run in the code, in this session and in later ones."""
-    session = make(home)
+    session = make(constructor)
     added = session.add_workflow(
         "more", "async def run(x: int) -> int:\n    return await tools.add(a=x)\n", "Adds"
     )
@@ -37,23 +37,23 @@ def test_workflows(make: Any, home: str) -> None:
     assert value(session, "workflows.get('more', 1)['source']") == added["source"]
     assert (session.get_workflow("nothing"), session.remove_workflow("nothing")) == (None, False)
     assert session.remove_workflow("more")
-    other = make(home)
+    other = make(constructor)
     assert other.run("workflows.twice(x=1)").error.type == "AttributeError"
     assert value(other, "workflows.delete('twice'), workflows.list()") == (True, [])
 
 
-def test_names_of_devices(make: Any, home: str) -> None:
+def test_names_of_devices(make: Any, constructor: str) -> None:
     """A workflow with a name that no storage can keep is refused, and the workspace is as it was."""
-    session = make(home)
+    session = make(constructor)
     error = session.run("workflows.create('con', 'def run(): return 1', '')").error
     assert (error.type, "the name of a device" in error.message) == ("WorkflowError", True)
     session.add_workflow("fine", "def run(): return 1", "")
     assert value(session, "workflows.fine()") == 1
 
 
-def test_error_of_workflow(make: Any, home: str) -> None:
+def test_error_of_workflow(make: Any, constructor: str) -> None:
     """An exception in a workflow has the frames of the cell and of the workflow, and no others."""
-    session = make(home)
+    session = make(constructor)
     session.add_workflow("bad", "async def run():\n    x = 0\n    return 1 / x\n", "")
     for form in ("workflows.bad()", "await workflows.bad()"):
         error = session.run(form).error
@@ -74,18 +74,18 @@ def test_broken_workflow(make: Any, base: Path) -> None:
     assert (error.type, "line 1" in error.message) == ("WorkflowError", True)
 
 
-def test_recursion(make: Any, home: str) -> None:
+def test_recursion(make: Any, constructor: str) -> None:
     """Workflows without end stop at a depth that every executor can hold."""
-    session = make(home)
+    session = make(constructor)
     session.add_workflow("again", "async def run(n):\n    return workflows.again(n + 1)\n", "")
     error = session.run("workflows.again(0)").error
     assert (error.type, "32 deep" in error.message) == ("RecursionError", True)
     assert value(session, "1 + 1") == 2
 
 
-def test_interrupted_workflow(make: Any, home: str) -> None:
+def test_interrupted_workflow(make: Any, constructor: str) -> None:
     """A workflow without end is stopped when its time is over, and the session goes on."""
-    session = make(home)
+    session = make(constructor)
     session.add_workflow(
         "endless", "import asyncio\nasync def run():\n    while True: await asyncio.sleep(0)\n", ""
     )
@@ -94,16 +94,16 @@ def test_interrupted_workflow(make: Any, home: str) -> None:
     assert value(session, "x, tools.add(a=1), await tools.add(a=2)") == (1, 2, 3)
 
 
-def test_artifacts(make: Any, home: str) -> None:
+def test_artifacts(make: Any, constructor: str) -> None:
     """Artifacts keep the types of what was saved, between the host and the code, and between sessions."""
-    session = make(home)
+    session = make(constructor)
     data = {"rows": [1, 2.5, None], "name": "é"}
     session.save_artifact("report", data, "A report", {"year": 2024})
     assert value(session, "artifacts.load('report')") == data
     value(session, "artifacts.save('pair', (1, {'x'}), description='A pair')")
     value(session, "await artifacts.save('folder/bytes', b'\\x00\\xff')")
     assert session.load_artifact("pair") == (1, {"x"})
-    assert make(home).load_artifact("folder/bytes") == b"\x00\xff"
+    assert make(constructor).load_artifact("folder/bytes") == b"\x00\xff"
     listed = session.list_artifacts()
     assert [one["name"] for one in listed] == ["folder/bytes", "pair", "report"]
     assert {*listed[0]} == {"name", "path", "description", "metadata", "created_at"}

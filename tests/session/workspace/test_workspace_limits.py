@@ -37,9 +37,9 @@ def ends(seconds: str) -> bool:
     return not is_running(seconds)
 
 
-def test_a_call_that_a_timeout_ends_is_interrupted(make: Any, home: str) -> None:
+def test_a_call_that_a_timeout_ends_is_interrupted(make: Any, constructor: str) -> None:
     """Its record says "interrupted" and how long it took, awaited or not, and its process is gone."""
-    session = make(home)
+    session = make(constructor)
     seconds = f"61.{os.getpid()}"  # no other test's process sleeps for just so long
     for form in ("", "await "):
         result = session.run(f"{form}tools.echo(script='exec sleep {seconds}')", timeout=0.5)
@@ -49,9 +49,9 @@ def test_a_call_that_a_timeout_ends_is_interrupted(make: Any, home: str) -> None
         assert ends(seconds)
 
 
-def test_a_call_that_is_given_up_is_cancelled(make: Any, home: str) -> None:
+def test_a_call_that_is_given_up_is_cancelled(make: Any, constructor: str) -> None:
     """Cancelled by its task, also as the last thing that an execution does, its process ends at once."""
-    session = make(home)
+    session = make(constructor)
     seconds = f"62.{os.getpid()}"
     last = (
         f"import asyncio\ntask = asyncio.create_task(tools.echo.call_async(script='exec sleep {seconds}'))\n"
@@ -63,9 +63,9 @@ def test_a_call_that_is_given_up_is_cancelled(make: Any, home: str) -> None:
         assert ends(seconds)
 
 
-def test_a_call_for_which_a_task_waits_goes_on(make: Any, home: str) -> None:
+def test_a_call_for_which_a_task_waits_goes_on(make: Any, constructor: str) -> None:
     """A call of a task that outlives the execution is "running" in its result, and ends in a later one."""
-    session = make(home)
+    session = make(constructor)
     code = (
         "import asyncio\ntask = asyncio.create_task(tools.echo.call_async(script='sleep 0.5; echo x'))\n"
         "await asyncio.sleep(0.1)"
@@ -76,9 +76,9 @@ def test_a_call_for_which_a_task_waits_goes_on(make: Any, home: str) -> None:
     assert call.outcome == "ok"
 
 
-def test_values_where_something_to_await_is_wanted(make: Any, home: str) -> None:
+def test_values_where_something_to_await_is_wanted(make: Any, constructor: str) -> None:
     """Giving the value of a tool to gather or a task is a TypeError that mentions call_async."""
-    session = make(home)
+    session = make(constructor)
     session.execute("import asyncio")
     for code in ("await asyncio.gather(tools.add(a=1))", "asyncio.create_task(tools.add(a=1))"):
         error = session.run(code).error
@@ -86,9 +86,9 @@ def test_values_where_something_to_await_is_wanted(make: Any, home: str) -> None
         assert "asyncio.gather(tools.NAME.call_async(...), ...)" in error.message
 
 
-def test_quota_of_artifacts(make: Any, home: str) -> None:
+def test_quota_of_artifacts(make: Any, constructor: str) -> None:
     """What code keeps as artifacts stays within the quota, in whatever way it is saved; the host may save more."""
-    session = make(home, artifact_quota=planaria.ArtifactQuota(bytes=30_000, count=3))
+    session = make(constructor, artifact_quota=planaria.ArtifactQuota(bytes=30_000, count=3))
     session.execute("artifacts.save('a', bytes(10_000)); artifacts.save('b', bytes(10_000))")
     session.execute("artifacts.save('b', bytes(20_000))")  # in place of the other
     error = session.run("artifacts.save('c', b'x')").error

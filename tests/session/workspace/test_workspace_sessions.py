@@ -51,12 +51,12 @@ def test_bad_arguments() -> None:
         Session(sync_deps_on_start=True)
 
 
-def test_bad_extra_deps(make: Any, home: str) -> None:
+def test_bad_extra_deps(make: Any, constructor: str) -> None:
     """A text in place of several requirements, and what is not a requirement, are refused when a session is made."""
     with pytest.raises(TypeError, match=r"a list of (strings|requirements),.*'attrs'"):
-        make(home, extra_deps="attrs")
+        make(constructor, extra_deps="attrs")
     with pytest.raises(planaria.DependencyError, match="is not a valid requirement"):
-        make(home, extra_deps=["not one!"])
+        make(constructor, extra_deps=["not one!"])
 
 
 def test_bad_definitions(base: Path) -> None:
@@ -66,15 +66,15 @@ def test_bad_definitions(base: Path) -> None:
         Session.from_base(base)
 
 
-def test_timeout(make: Any, home: str) -> None:
+def test_timeout(make: Any, constructor: str) -> None:
     """`timeout` of a constructor is what executions may take."""
-    session = make(home, timeout=0.3)
+    session = make(constructor, timeout=0.3)
     assert isinstance(session.run("while True: pass").error, planaria.TimeoutError)
 
 
-def test_timeout_in_a_tool(make: Any, home: str) -> None:
+def test_timeout_in_a_tool(make: Any, constructor: str) -> None:
     """An execution whose time is over while it blocks for a tool ends with TimeoutError and keeps its state."""
-    session = make(home)
+    session = make(constructor)
     for number in range(4):
         session.execute(f"x = {number}")
         error = session.run("tools.echo(script='sleep 20')", timeout=0.1).error
@@ -134,11 +134,11 @@ def test_start(make: Any) -> None:
     assert session.start("x = 1; x").result().value == 1
 
 
-def test_async(base: Path, home: str) -> None:
+def test_async(base: Path, constructor: str) -> None:
     """An AsyncSession has the same methods, awaited, with every executor."""
 
-    async def main(home: str) -> None:
-        async with getattr(AsyncSession, home)(base, tools=TOOLS) as session:
+    async def main(constructor: str) -> None:
+        async with getattr(AsyncSession, constructor)(base, tools=TOOLS) as session:
             assert (await session.execute("tools.add(a=1), await tools.slowly('x')")).value == (2, "x")
             assert len(await session.list_tools()) == 4
             assert (await session.search_tools("numbers"))[0]["name"] == "add"
@@ -156,12 +156,12 @@ def test_async(base: Path, home: str) -> None:
             await session.reset()
             assert (await session.execute("tools.add(a=1)")).value == 2
             assert isinstance(session.storage, FileStorage)
-        session = getattr(AsyncSession, home)(base)
+        session = getattr(AsyncSession, constructor)(base)
         assert await session.start() is None
         assert (await session.run("1 + 1")).value == 2
         await session.close()
 
-    asyncio.run(main(home))
+    asyncio.run(main(constructor))
 
 
 def test_parts_of_the_workspace(base: Path) -> None:

@@ -19,9 +19,9 @@ pytestmark = pytest.mark.slow
 # -- tools -------------------------------------------------------------------------------------------------
 
 
-def test_tools_in_code(make: Any, home: str) -> None:
+def test_tools_in_code(make: Any, constructor: str) -> None:
     """Tools of all kinds are called plainly and awaited, the same with every executor."""
-    session = make(home)
+    session = make(constructor)
     assert value(session, "tools.add(a=1, b=2), tools.add(1)") == (3, 2)
     assert value(session, "tools.slowly(text='x'), await tools.slowly(text='y')") == ("x", "y")
     assert value(session, "tools.echo('echo hello'), await tools.echo(script='echo there')") == (
@@ -34,9 +34,9 @@ def test_tools_in_code(make: Any, home: str) -> None:
     assert value(session, together) == ["0", "1", "2", "3"]
 
 
-def test_errors_of_tools(make: Any, home: str) -> None:
+def test_errors_of_tools(make: Any, constructor: str) -> None:
     """A tool's failure is an exception in the code, with exit code and output; builtin ones keep their type."""
-    session = make(home)
+    session = make(constructor)
     code = (
         "try:\n    {}tools.echo.failing()\n"
         "except ToolCallError as error:\n"
@@ -52,7 +52,7 @@ def test_errors_of_tools(make: Any, home: str) -> None:
     assert "did you mean 'add'?" in session.run("tools.ad(a=1)").error.message
 
 
-def test_errors_of_web_interfaces(make: Any, home: str) -> None:
+def test_errors_of_web_interfaces(make: Any, constructor: str) -> None:
     """The status with which a web interface has answered is that of the exception in the code."""
     pytest.importorskip("httpx")
 
@@ -65,13 +65,13 @@ def test_errors_of_web_interfaces(make: Any, home: str) -> None:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        session = make(home)
+        session = make(constructor)
         session.storage.set_tool_definition(
             "web",
             f"name: web\ntype: http\nbase_url: http://127.0.0.1:{server.server_address[1]}\n"
             "endpoints: [{name: page, path: /page}]\n",
         )
-        with getattr(Session, home)(session.storage.path) as other:
+        with getattr(Session, constructor)(session.storage.path) as other:
             code = (
                 "try:\n    tools.web.page()\nexcept ToolCallError as error:\n    found = error.status\nfound"
             )
@@ -79,9 +79,9 @@ def test_errors_of_web_interfaces(make: Any, home: str) -> None:
         server.shutdown()
 
 
-def test_lists_and_searches(make: Any, home: str) -> None:
+def test_lists_and_searches(make: Any, constructor: str) -> None:
     """The session and its code see the same tools, described with their parameters."""
-    session = make(home)
+    session = make(constructor)
     assert [tool["name"] for tool in session.list_tools()] == ["add", "echo", "raising", "slowly"]
     assert value(session, "tools.list()") == session.list_tools()
     assert value(session, "tools.search('two numbers', 1)") == session.search_tools("two numbers", 1)
@@ -91,9 +91,9 @@ def test_lists_and_searches(make: Any, home: str) -> None:
     assert "Add two numbers." in session.run("help(tools.add)").stdout
 
 
-def test_trace(make: Any, home: str) -> None:
+def test_trace(make: Any, constructor: str) -> None:
     """A result has a record of every call of a tool: who, with what, and what came of it."""
-    session = make(home)
+    session = make(constructor)
     result = session.run(
         "tools.add(a=1)\ntry: tools.echo.failing()\nexcept ToolCallError: pass\nawait tools.slowly('x')"
     )
@@ -107,9 +107,9 @@ def test_trace(make: Any, home: str) -> None:
     assert session.run("1").tool_calls == []
 
 
-def test_reset(make: Any, home: str) -> None:
+def test_reset(make: Any, constructor: str) -> None:
     """After a reset the user's names are gone and the namespaces are as they were, whatever was bound to them."""
-    session = make(home)
+    session = make(constructor)
     session.run("tools = workflows = 1\nx = 2")
     session.reset()
     assert session.run("x").error.type == "NameError"

@@ -128,7 +128,7 @@ def test_rg_heading_groups_lines_by_file(tree: Path) -> None:
     assert ours(argv, b"", tree).stdout == real(argv, b"", tree).stdout
 
 
-def test_rg_json_tells_where_each_match_is(tree: Path) -> None:
+def test_rg_json_reports_where_each_match_is(tree: Path) -> None:
     """The match messages are ripgrep's."""
     argv = ["rg", "--json", "foo", "two.txt"]
 

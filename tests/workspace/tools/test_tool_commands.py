@@ -135,8 +135,8 @@ def test_arguments_that_do_not_fit_are_refused(
     """An argument that is unknown, missing, of another type or not allowed is refused before anything runs."""
     with pytest.raises(ToolArgumentError) as raised:
         load(show=SHOW).call("show", callable, arguments)
-    told = str(raised.value)
-    assert told == message or (message.endswith("*") and told.startswith(message[:-1]))
+    reported = str(raised.value)
+    assert reported == message or (message.endswith("*") and reported.startswith(message[:-1]))
     assert (raised.value.tool, raised.value.callable) == ("show", callable)
 
 
@@ -254,7 +254,7 @@ def test_environment_is_what_is_allowed(load: Any, monkeypatch: pytest.MonkeyPat
     assert wait(registry.call("shell", None, {"script": script})) == "v-k1-g-none 80 $x []\n"
 
 
-def test_variables_that_are_not_allowed_are_told(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_that_are_not_allowed_are_reported(load: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A definition that refers to a variable that is not allowed, or not set, fails when it is called and says so."""
     monkeypatch.setenv("SECRET", "hidden")
     registry = load(
@@ -308,14 +308,14 @@ def test_directory_of_the_definition(load: Any, tmp_path: Path) -> None:
         ("command: ls\ncwd: /no/such", "there is no directory '/no/such' to run in"),
     ],
 )
-def test_command_that_cannot_be_started_tells_why(load: Any, lines: str, message: str) -> None:
+def test_command_that_cannot_be_started_says_why(load: Any, lines: str, message: str) -> None:
     """A missing program, a missing directory and a command with arguments in one string are distinguished."""
     with pytest.raises(ToolCallError) as raised:
         wait(load(tool=f"name: tool\n{lines}").call("tool", None, {}))
     assert message.rpartition("*")[2] in str(raised.value)
 
 
-def test_arguments_that_are_too_long_are_told(load: Any) -> None:
+def test_arguments_that_are_too_long_are_reported(load: Any) -> None:
     """Arguments that the system does not take are an error that names standard input as the way."""
     with pytest.raises(ToolCallError, match="give large data to its standard input"):
         wait(load(show=SHOW).call("show", None, {"first": "x" * 5_000_000}))

@@ -183,8 +183,8 @@ def test_numbers_written_for_texts_are_texts(load: Any) -> None:
 )
 def test_problem_names_file_line_and_place(load: Any, text: str, problem: str) -> None:
     """What is wrong in a file is reported with the file, the line, the place in the document and what is wanted."""
-    [told] = problems(load, t=text)
-    assert told == problem or (problem.endswith("*") and told.startswith(problem[:-1]))
+    [reported] = problems(load, t=text)
+    assert reported == problem or (problem.endswith("*") and reported.startswith(problem[:-1]))
 
 
 def test_one_broken_file_hides_no_other(load: Any, tmp_path: Path) -> None:
@@ -192,13 +192,13 @@ def test_one_broken_file_hides_no_other(load: Any, tmp_path: Path) -> None:
     (tmp_path / "d.yml").write_bytes(b"name: \xff")
     (tmp_path / ".hidden.yaml").write_text("broken: [")
     registry = ToolRegistry()
-    told = problems(
+    reported = problems(
         lambda **texts: [load(**texts), registry.load(tmp_path)],
         a="name: one",
         b="name: two\ntimeout: x\ntags: 3",
         c="nam: three",
     )
-    assert [problem.partition(" ")[0] for problem in told] == [
+    assert [problem.partition(" ")[0] for problem in reported] == [
         "d.yml:",
         "b.yaml:2:",
         "b.yaml:3:",
@@ -215,7 +215,7 @@ def test_same_name_in_two_files_is_refused(load: Any) -> None:
     assert problem.endswith("a.yaml")
 
 
-def test_names_that_the_registry_refuses_are_told_with_the_file(load: Any, tmp_path: Path) -> None:
+def test_names_that_the_registry_refuses_are_reported_with_the_file(load: Any, tmp_path: Path) -> None:
     """A tool of a file whose name is reserved, or taken in the registry, is reported with the file."""
     [problem] = problems(load, t="name: search")
     assert problem == "t.yaml: name: a tool cannot be called 'search': tools.search() is taken"

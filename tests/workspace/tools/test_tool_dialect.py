@@ -103,7 +103,7 @@ class Echo(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         length = int(self.headers.get("Content-Length", 0))
-        told = {
+        reported = {
             "method": self.command,
             "path": self.path,
             "two": self.headers["X-Two"],
@@ -111,7 +111,7 @@ class Echo(http.server.BaseHTTPRequestHandler):
         }
         self.send_response(404 if self.path == "/missing" else 200)
         self.end_headers()
-        self.wfile.write(json.dumps(told).encode())
+        self.wfile.write(json.dumps(reported).encode())
 
     do_POST = do_GET  # noqa: N815
 

@@ -363,7 +363,7 @@ def test_no_program(define: Define) -> None:
         call(tool, "add")
 
 
-def test_dies_at_start(define: Define) -> None:
+def test_ends_at_start(define: Define) -> None:
     """A server that ends at once is an error with its status and the end of its stderr."""
     error = failing(define, "import sys; sys.exit('a key is missing')")
     assert (

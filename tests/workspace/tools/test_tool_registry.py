@@ -151,7 +151,7 @@ def test_registry_is_closed_by_with() -> None:
 
 
 @pytest.mark.parametrize(("module", "packages"), [("yaml", "PyYAML"), ("pydantic", "pydantic")])
-def test_missing_extra_is_told(
+def test_missing_extra_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: str, packages: str
 ) -> None:
     """Without the packages of the extra, loading a definition and adding say what to install; a folder without any loads."""
@@ -296,7 +296,7 @@ def test_arguments_that_no_python_code_could_give_are_refused(registry: ToolRegi
         assert len(str(raised.value)) < 300
 
 
-def test_tool_that_cannot_tell_its_callables_is_listed_with_the_error(registry: ToolRegistry) -> None:
+def test_tool_that_cannot_list_its_callables_is_listed_with_the_error(registry: ToolRegistry) -> None:
     """A tool whose server does not answer hides no other: it is listed with its error, and named in stubs."""
 
     class Down(Tool):

@@ -183,8 +183,8 @@ def _make(text: DefinitionText, environment: ToolEnvironment, folder: Path | Non
         problems = [f"{text.origin}:{line}: {where}: {message}" for line, where, message in found]
         raise ToolDefinitionError(problems) from None
     except ValidationError as error:
-        told = sorted(_problems(error, root), key=lambda one: one[0])
-        problems = [f"{text.origin}:{line}: {problem}" for line, problem in told]
+        reported = sorted(_problems(error, root), key=lambda one: one[0])
+        problems = [f"{text.origin}:{line}: {problem}" for line, problem in reported]
         raise ToolDefinitionError(problems) from None
 
 

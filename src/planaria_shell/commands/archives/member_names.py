@@ -121,7 +121,7 @@ def _substitution(pattern: Pattern, replacement: str, everywhere: bool) -> Calla
     return replace
 
 
-def safe_name(call: Invocation, name: str, told: set[str], what: str = "member names") -> str:
+def safe_name(call: Invocation, name: str, reported: set[str], what: str = "member names") -> str:
     """A name without what would lead out of the directory: a leading `/`, and everything up to the last `..`.
 
     `told` remembers which prefixes have been reported.
@@ -134,8 +134,8 @@ def safe_name(call: Invocation, name: str, told: set[str], what: str = "member n
         cut += 1
     if cut:
         prefix = name[:cut]
-        if prefix not in told:
-            told.add(prefix)
+        if prefix not in reported:
+            reported.add(prefix)
             call.error(f"Removing leading `{prefix}' from {what}")
     rest = name[cut:]
     return rest or "."

@@ -134,15 +134,15 @@ def tput(call: Invocation) -> Status:
         status = 0
         for line in call.stdin.read().decode("utf-8", "surrogateescape").splitlines():
             if line.strip():
-                status = _tell(call, terminal, line.split())
+                status = _report(call, terminal, line.split())
         return status
     if not call.operands:
         call.warn(f"usage: {call.name} [-S] [-T TERM] CAPABILITY [PARAMETER]...")
         return 2
-    return _tell(call, terminal, call.operands)
+    return _report(call, terminal, call.operands)
 
 
-def _tell(call: Invocation, terminal: _Terminal, words: list[str]) -> Status:
+def _report(call: Invocation, terminal: _Terminal, words: list[str]) -> Status:
     capability, *parameters = words
     if capability == "longname":
         call.print("80-column dumb tty" if terminal.dumb else "xterm and its like", "")

@@ -49,7 +49,7 @@ def test_an_agent_on_e2b(backend: SandboxBackendProtocol) -> None:
     model = ScriptedModel(messages=iter([*turns, AIMessage("8 units were sold.")]))
     agent = create_deep_agent(model, backend=backend)
     result = agent.invoke({"messages": [("user", "How many units were sold?")]})
-    told = [message.text for message in result["messages"] if message.type == "tool"]
-    assert "No such file or directory" in told[0]
-    assert told[2].startswith("8\n")
+    reported = [message.text for message in result["messages"] if message.type == "tool"]
+    assert "No such file or directory" in reported[0]
+    assert reported[2].startswith("8\n")
     assert result["messages"][-1].text == "8 units were sold."

@@ -72,7 +72,7 @@ class _Cpio:
         self.kind = kind
         self.size = 0
         self.base = arguments.value("D") or ""
-        self.told: set[str] = set()
+        self.reported: set[str] = set()
         self.links: dict[tuple[int, int], str] = {}
 
     def _path(self, name: str) -> str:
@@ -89,7 +89,7 @@ class _Cpio:
             count = -(-self.size // _BLOCK)
             self.call.warn(f"{count} block{'s' if count != 1 else ''}")
 
-    def _tell(self, name: str) -> None:
+    def _report(self, name: str) -> None:
         self.call.stdout.pass_on()
         if self.verbose:
             self.call.warn(name)
@@ -116,7 +116,7 @@ class _Cpio:
             piece = write_member(member, self.kind)
             out.write(piece)
             self.size += len(piece)
-            self._tell(name)
+            self._report(name)
             if out.full:
                 yield
         piece = write_member(Member.trailer(), self.kind)
@@ -159,7 +159,7 @@ class _Cpio:
                     call.print(self._long(member) if self.verbose else member.name)
                 elif call.arguments.has("to-stdout"):
                     call.stdout.write(member.data)
-                    self._tell(member.name)
+                    self._report(member.name)
                 else:
                     self._restore(member)
                 if call.stdout.full:
@@ -184,7 +184,7 @@ class _Cpio:
         call = self.call
         name = member.name
         if call.arguments.has("no-absolute-filenames"):
-            name = safe_name(call, name, self.told)
+            name = safe_name(call, name, self.reported)
         self._place(name, self._path(name), member)
 
     def _place(self, name: str, path: str, member: Member) -> None:
@@ -203,7 +203,7 @@ class _Cpio:
         except OSError as error:
             call.complain(f"{name}: Cannot open: {reason(error)}")
             return
-        self._tell(name)
+        self._report(name)
 
     def _make(self, path: str, member: Member) -> None:
         kind = stat.S_IFMT(member.mode)

@@ -227,7 +227,7 @@ class _Extractor:
             linked = (
                 member.linkname
                 if self.tar.absolute
-                else safe_name(self.call, member.linkname, self.tar.told, "hard link targets")
+                else safe_name(self.call, member.linkname, self.tar.reported, "hard link targets")
             )
             linked = _stripped(linked, self.tar.strip) or linked
             os.link(os.path.join(self.root, linked), path)
@@ -307,10 +307,10 @@ def extract(tar: Tar) -> Generator[None, None, Status]:
                 tar.problem(f"{name}: Member name contains '..'")
                 continue
             if not tar.absolute:
-                name = safe_name(call, name, tar.told)
+                name = safe_name(call, name, tar.reported)
             if tar.verbose:
                 shown = name if call.arguments.has("show-transformed-names") else member.name
-                tar.tell(lister.line(member, shown, tar.verbose > 1))
+                tar.report_line(lister.line(member, shown, tar.verbose > 1))
             try:
                 if to_stdout:
                     if member.isreg():

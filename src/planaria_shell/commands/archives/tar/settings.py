@@ -54,7 +54,7 @@ class Tar:
         self.excluded = Excluder(patterns, arguments.has("exclude-vcs", "exclude-vcs-ignores"))
         self.transform = Transformer(arguments.values("transform"))
         self.kind = self._compression()
-        self.told: set[str] = set()
+        self.reported: set[str] = set()
         self.failed = False
         self.report_to_stderr = (self.operation == "c" and self.file == "-") or arguments.has("O")
 
@@ -112,7 +112,7 @@ class Tar:
         self.call.error(message)
         self.failed = True
 
-    def tell(self, text: str) -> None:
+    def report_line(self, text: str) -> None:
         if self.report_to_stderr:
             self.call.warn(text)
         else:

@@ -132,7 +132,7 @@ class _Writer:
                 continue
             stored = tar.transform(current)
             if not tar.absolute:
-                stored = safe_name(call, stored, tar.told)
+                stored = safe_name(call, stored, tar.reported)
             member = self.member(path, stored.rstrip("/") or "/", status)
             if member is None:
                 tar.problem(f"{current}: Unknown file type; file ignored")
@@ -167,7 +167,7 @@ class _Writer:
                     source.close()
                 continue
             if tar.verbose:
-                tar.tell(self.lister.line(member, shown, tar.verbose > 1))
+                tar.report_line(self.lister.line(member, shown, tar.verbose > 1))
             self.write(header)
             if source is not None:
                 with source:

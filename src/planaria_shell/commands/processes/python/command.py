@@ -270,14 +270,14 @@ class _Run:
         except SystemExit as error:
             return self._exit_status(error.code)
         except KeyboardInterrupt as error:
-            self._tell(error)
+            self._report(error)
             return _INTERRUPTED
         except BrokenPipeError as error:
             if not self.standard.output.broken:
-                self._tell(error)
+                self._report(error)
             return 1
         except BaseException as error:
-            self._tell(error)
+            self._report(error)
             return 1
         return 0
 
@@ -290,7 +290,7 @@ class _Run:
         print(code, file=sys.stderr)
         return 1
 
-    def _tell(self, error: BaseException) -> None:
+    def _report(self, error: BaseException) -> None:
         """Print an uncaught exception, beginning with the script's own frames."""
         error = error.with_traceback(_without_own(error.__traceback__))
         self.standard.flush_output()
