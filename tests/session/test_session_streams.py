@@ -51,7 +51,7 @@ def test_streaming(new_session: Callable[..., Any]) -> None:
         on_stderr=errors.append,
     )
     result = session.execute(
-        "import sys\nprint('one')\nprint('two', file=sys.stderr)\nawait tell()\nprint('three')\n"
+        "import sys\nprint('one')\nprint('two', file=sys.stderr)\nawait report()\nprint('three')\n"
         "display({'a': 1})\nprint('four', end='')"
     )
     assert "".join(lines) == result.stdout == "one\nthree\nfour"

@@ -241,9 +241,14 @@ class SessionRequests:
         asker = self._asker
         if asker is None:
             raise RuntimeError("input() was called, but the front end does not support input requests")
-        self._line = asyncio.run_coroutine_threadsafe(self._ask(asker, prompt), self._loop)
+        line = asyncio.run_coroutine_threadsafe(self._ask(asker, prompt), self._loop)
+        self._line = line
+        # An interrupt that came before sees no line that it could end.
+        execution = self.session._engine.execution
+        if execution is not None and execution.asked:
+            line.cancel()
         try:
-            return self._line.result()
+            return line.result()
         except concurrent.futures.CancelledError:
             return None
         finally:
