@@ -297,3 +297,11 @@ def test_arguments_that_contain_themselves(new_session: Callable[..., Any], valu
     source = f"try: {call.format(value)}\nexcept TypeError as error: said = str(error)\nsaid"
     assert "contains itself" in session.execute(source).value
     assert session.execute("kept").value == 1
+
+
+def test_calls_that_are_not_awaited(new_session: Callable[..., Any]) -> None:
+    """What a call without await gives is named after the callback, in its repr and in the warning."""
+    session = new_session(callbacks=[Callback("bank.rate", add)])
+    result = session.run("f'{bank.rate(1)}'")
+    assert result.value.startswith("<coroutine object bank.rate at ")
+    assert "coroutine 'bank.rate' was never awaited" in result.stderr
