@@ -13,7 +13,7 @@ PlanariaError
  |    +-- CapabilityError      the session's executor does not support that
  +-- CallbackError             callbacks were declared wrongly
  +-- ProtocolError             a frame or value that is not well formed
- |    +-- EncodeError          a host value that cannot be serialised
+ |    +-- EncodeError          a value that cannot be serialised (also a TypeError)
  +-- FileSystemError           a host-side operation on files (also a builtin OSError)
  +-- RuntimeSetupError         the runtime is missing, damaged or cannot be compiled
  +-- ImageError                an image cannot be built, found or saved
@@ -230,8 +230,8 @@ class DecodeLimitError(ProtocolError):
         self.limit = limit
 
 
-class EncodeError(ProtocolError):
-    """A host value has no form on the other side of the boundary."""
+class EncodeError(ProtocolError, TypeError):
+    """A value has no form on the other side of the boundary."""
 
 
 class FileSystemError(PlanariaError, OSError):

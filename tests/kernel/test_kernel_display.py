@@ -55,6 +55,26 @@ def test_values_that_show_themselves(host: Any) -> None:
     assert host.outputs == [("result", {"x/y": 3}, {})]
 
 
+@pytest.mark.parametrize("error", ["SystemExit(3)", "GeneratorExit()", "ValueError(1)"])
+def test_values_that_fail_to_show_themselves(
+    host: Any, capsys: pytest.CaptureFixture[str], error: str
+) -> None:
+    """What `_ipython_display_` raises is said on standard error and does not end the cell; what else a value has
+    is shown.
+    """
+    host.run(
+        f"class T:\n    def _ipython_display_(self): raise {error}\n    def _repr_html_(self): return 'h'"
+    )
+    assert host.run("display(T()); x = 1")[0] == "done"
+    assert host.run("x")[1]["repr"] == "1"
+    assert host.run("T()")[0] == "done"
+    assert [(kind, bundle["text/html"]) for kind, bundle, _ in host.outputs] == [
+        ("display", "h"),
+        ("result", "h"),
+    ]
+    assert capsys.readouterr().err.count(f"T._ipython_display_ raised {error.partition('(')[0]}") == 2
+
+
 def test_failing_representation(host: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """A representation that raises is left out and named on standard error; None is left out silently."""
     host.run(

@@ -203,3 +203,31 @@ def test_closing_ends_the_execution_of_another_task() -> None:
         return [type(first.error).__name__, type(second).__name__]
 
     assert asyncio.run(main()) == ["Interrupted", "SessionClosed"]
+
+
+def test_restoring_beside_the_event_loop() -> None:
+    """A session may be restored on another thread, or by itself, while the event loop goes on; it is then used
+    under the loop.
+    """
+    with planaria.Session() as session:
+        session.execute("x = 7")
+        data = bytes(session.snapshot_state())
+
+    async def main() -> list[Any]:
+        threads = set()
+        first = await asyncio.to_thread(planaria.AsyncSession.from_snapshot, data)
+        second = planaria.AsyncSession()
+        restore = second._engine.executor.restore  # type: ignore[attr-defined]
+
+        def watched(*arguments: Any, **named: Any) -> None:
+            threads.add(threading.get_ident())
+            restore(*arguments, **named)
+
+        second._engine.executor.restore = watched  # type: ignore[attr-defined]
+        await second.restore_state(data)
+        assert threads
+        assert threading.get_ident() not in threads
+        async with first, second:
+            return [(await one.execute("x")).value for one in (first, second)]
+
+    assert asyncio.run(main()) == [7, 7]

@@ -278,3 +278,30 @@ def test_a_callback_cannot_have_a_name_of_pythons_own() -> None:
     for name in ("__import__", "__build_class__", "__name__.x"):
         with pytest.raises(planaria.CallbackError, match="Python's own"):
             planaria.Session(callbacks=_named(name))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "(one := []).append(one) or one",
+        "(one := {}).update(a=one) or one",
+        "setattr(E.A, '_value_', E.A) or E.A",
+        "setattr(E.A, '_value_', [E.A]) or {1: E.A}",
+    ],
+)
+@pytest.mark.parametrize("call", ["await later({})", "later.call({})"])
+def test_arguments_that_contain_themselves(new_session: Callable[..., Any], value: str, call: str) -> None:
+    """An argument that contains itself is a TypeError in the code, and the session goes on."""
+    session = new_session(callbacks=[later])
+    session.execute("import enum\nclass E(enum.Enum):\n    A = 1\nkept = 1")
+    source = f"try: {call.format(value)}\nexcept TypeError as error: said = str(error)\nsaid"
+    assert "contains itself" in session.execute(source).value
+    assert session.execute("kept").value == 1
+
+
+def test_calls_that_are_not_awaited(new_session: Callable[..., Any]) -> None:
+    """What a call without await gives is named after the callback, in its repr and in the warning."""
+    session = new_session(callbacks=[Callback("bank.rate", add)])
+    result = session.run("f'{bank.rate(1)}'")
+    assert result.value.startswith("<coroutine object bank.rate at ")
+    assert "coroutine 'bank.rate' was never awaited" in result.stderr

@@ -279,3 +279,12 @@ def test_a_quota_is_checked() -> None:
         planaria.Quota(bytes=-1)
     with pytest.raises(TypeError, match=r"nodes=1\.5"):
         planaria.Quota(nodes=1.5)  # type: ignore[arg-type]
+
+
+def test_the_traceback_of_a_timeout_says_so(new_session: Callable[..., Any]) -> None:
+    """The traceback of stopped code ends with the error of this side, not with what stopped the code."""
+    error = new_session(limits=Limits(timeout=0.3)).run("while True: pass").error
+    assert error.traceback.splitlines()[-1] == f"planaria.TimeoutError: {error.message}"
+    assert "KeyboardInterrupt" not in error.traceback
+    raised = new_session().run("raise KeyboardInterrupt").error
+    assert raised.traceback.endswith("KeyboardInterrupt\n")

@@ -11,10 +11,12 @@ import time
 
 import pytest
 
+import planaria
 from planaria import Limits, Session
 from planaria.errors import Exited
 from planaria.executors import command_log
 from planaria.executors.wasm_state import WasmState
+from planaria.machine.machine import Machine, Stopped
 from planaria.session.engine import SessionEngine
 
 
@@ -236,3 +238,47 @@ def test_interrupting_a_session_that_goes_back() -> None:
 def _restore_and_wait(engine: SessionEngine, state: WasmState) -> None:
     engine.snapshots_for("rewind").restore(state)
     time.sleep(10)  # ended by the signal
+
+
+def _break(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every call that is made again go another way."""
+
+    def other_way(self: Machine, function: int) -> bool:
+        raise Stopped("a call that was made again went another way", None)
+
+    monkeypatch.setattr(Machine, "repeat", other_way)
+
+
+@pytest.mark.parametrize("way", ["undo", "rewind"])
+def test_a_state_that_cannot_be_reached_again(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When going back fails, the session is as it was, and other states can be reached."""
+    with Session() as session:
+        session.checkpoint("start")
+        for number in range(6):
+            session.execute(f"x = {number}")
+        session.files.write_text("a.txt", "kept")
+        count = next(
+            point.state.count for point in session._engine.history.points if point.state.kernel.commands
+        )
+        with monkeypatch.context() as patch:
+            _break(session, patch)
+            with pytest.raises(planaria.SessionError, match="cannot be reached again"):
+                session.undo(6 - count) if way == "undo" else session.rewind(count)
+            assert session.execute("x, open('a.txt').read()").value == (5, "kept")
+            session.rewind("start")
+            assert session.run("x").error is not None
+
+
+def test_recovering_when_a_state_cannot_be_reached_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a crash the session goes back to the newest state that it can reach, and says which."""
+    with Session(limits=Limits(timeout=0.5)) as session:
+        session.checkpoint("start")
+        for number in range(6):
+            session.execute(f"x = {number}")
+        _break(session, monkeypatch)
+        error = session.run("sum(range(10**12))").error
+        assert error is not None
+        assert error.state == "rewound"
+        assert error.rewound_to == 0
+        assert session.run("x").error is not None
+        assert session.execute("2").value == 2

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from planaria.errors import CapabilityError
+from planaria.errors import CapabilityError, SessionError
 from planaria.executors.messages import Answer, Command, Configure, Report
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, StopReason
 
@@ -39,6 +39,7 @@ __all__ = [
     "Snapshots",
     "TierNeeded",
     "Uninstalled",
+    "Unreachable",
     "WorkspaceOptions",
 ]
 
@@ -151,6 +152,10 @@ class TierNeeded(Exception):
     def __init__(self, modules: list[str]) -> None:
         super().__init__(", ".join(modules))
         self.modules = modules
+
+
+class Unreachable(SessionError):
+    """The commands that lead to a captured state gave another one, or none, when they were repeated."""
 
 
 class Executor(ABC):
@@ -315,7 +320,11 @@ class Snapshots(Protocol):
         """The present state. For the options see `WasmExecutor.capture`."""
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
-        """Become a captured state; on failure nothing has changed."""
+        """Become a captured state.
+
+        On failure nothing has changed, except after Unreachable: the kernel is gone then, until another state
+        is restored.
+        """
 
     def spawn(
         self, host: Host, state: WasmState, files: FileSystem, journal: Journal | None = None

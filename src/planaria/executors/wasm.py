@@ -20,6 +20,7 @@ from planaria.executors.executor import (
     SandboxSetup,
     Snapshots,
     TierNeeded,
+    Unreachable,
 )
 from planaria.executors.host_endpoint import HostEndpoint, unknown_request
 from planaria.executors.journal import Entry, Journal, Keyframe, Player
@@ -268,7 +269,11 @@ class WasmExecutor(Executor):
             raise SessionError(f"the kernel refuses its settings: {entered.report!r}")
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
-        """Become a captured state, which may be another executor's; on failure nothing has changed."""
+        """Become a captured state, which may be another executor's.
+
+        On failure nothing has changed, except after Unreachable: the kernel is gone then, until another state
+        is restored.
+        """
         image, machine = self._image, self._machine
         before = None
         if files:
@@ -293,7 +298,7 @@ class WasmExecutor(Executor):
     def _repeat_commands(self, state: WasmState) -> bool:
         """The memory is that of a state: enter it with its commands; whether Ctrl-C was pressed meanwhile.
 
-        Raises SessionError.
+        Raises Unreachable.
         """
         self._known.log.begin(state)
         if not state.commands:
@@ -309,7 +314,7 @@ class WasmExecutor(Executor):
         except BaseException as error:
             self.close()
             if isinstance(error, Stopped):
-                raise SessionError(f"an earlier state cannot be reached again: {error}") from error
+                raise Unreachable(f"an earlier state cannot be reached again: {error}") from error
             raise
         return is_interrupted
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planaria.errors import SessionError
+from planaria.executors.executor import Unreachable
 from planaria.session.engine import SessionEngine
 from planaria.session.history import Point
 from planaria.session.log import log
+from planaria.snapshot.state import SessionState
 
 __all__ = ["checkpoint", "fork", "redo", "rewind", "undo"]
 
@@ -29,9 +31,15 @@ def checkpoint(engine: SessionEngine, label: str) -> None:
     engine.history.add(engine.state(), label)
 
 
-def _go_to(engine: SessionEngine, point: Point) -> None:
+def _go_to(engine: SessionEngine, point: Point, present: SessionState) -> None:
+    """Become a state that was kept; on failure the session is as it was."""
     log.debug("session %#x goes to the state after execution %d", id(engine), point.state.count)
-    engine.snapshots_for("rewind").restore(point.state.kernel)
+    snapshots = engine.snapshots_for("rewind")
+    try:
+        snapshots.restore(point.state.kernel)
+    except Unreachable:  # the kernel is gone
+        snapshots.restore(present.kernel)
+        raise
     engine.adopt(point.state)
 
 
@@ -54,7 +62,7 @@ def rewind(engine: SessionEngine, place: str | int) -> None:
     """Go back to a checkpoint by its label, or to the state after so many executions."""
     engine.executor.require("rewind")
     point = _found(engine, place, lambda: engine.history.find(place))
-    _go_to(engine, point)
+    _go_to(engine, point, engine.state())
     engine.history.go_to(point)
     engine.history.undone.clear()
 
@@ -66,11 +74,9 @@ def undo(engine: SessionEngine, n: int) -> None:
     engine.executor.require("rewind")
     history = engine.history
     point = _found(engine, engine.count - n, lambda: history.to_undo(n, engine.count))
-    left = [
-        *history.between(point.state.count, engine.count),
-        Point(engine.state(), None, history.past),
-    ]
-    _go_to(engine, point)
+    present = engine.state()
+    left = [*history.between(point.state.count, engine.count), Point(present, None, history.past)]
+    _go_to(engine, point, present)
     history.go_to(point)
     history.undone.extend(reversed(left))
 
@@ -80,8 +86,9 @@ def redo(engine: SessionEngine) -> None:
     history = engine.history
     if not history.undone:
         raise SessionError("there is nothing to redo")
-    history.add(engine.state())
-    point = history.undone.pop()
-    _go_to(engine, point)
+    present, point = engine.state(), history.undone[-1]
+    _go_to(engine, point, present)
+    history.undone.pop()
+    history.add(present)
     history.past = point.past
     history.has_changed = True

@@ -23,7 +23,7 @@ from planaria.errors import (
     SessionClosed,
     SessionError,
 )
-from planaria.executors.executor import Executor, SandboxSetup, Snapshots
+from planaria.executors.executor import Executor, SandboxSetup, Snapshots, Unreachable
 from planaria.executors.journal import Journal, Recorder
 from planaria.executors.messages import (
     HostCall,
@@ -322,15 +322,24 @@ class SessionEngine:
         pending calls; when there is none, to what the executor itself has of the state.
         """
         self.host_calls.drop_answers()
-        point = self.history.newest(most)
+        point = self._back_to(most)
         if point is None:
             self._open_network()
             self.executor.recover()
             self.configure()
-        else:
-            self.snapshots_for("rewind").restore(point.state.kernel)
         self.pending = {} if point is None else {call.id: call for call in point.state.pending}
         self.suspended = {one: why for one, why in self.suspended.items() if one in self.pending}
+        return point
+
+    def _back_to(self, most: int) -> Point | None:
+        """Become the newest checkpoint with at most `most` executions that can be reached, if one can."""
+        while (point := self.history.newest(most)) is not None:
+            try:
+                self.snapshots_for("rewind").restore(point.state.kernel)
+            except Unreachable:
+                most = point.state.count - 1
+            else:
+                break
         return point
 
     def recover_into(self, stop: Stop, most: int) -> dict[int, HostCall]:

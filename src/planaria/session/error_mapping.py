@@ -121,6 +121,11 @@ def _placed(error: _Stopped, execution: ExecutionState, outcome: Failed) -> _Sto
     """With what the stop left, and the traceback and line at which the code was stopped."""
     error.state, error.rewound_to = execution.stop.state.value, execution.stop.rewound_to
     error.traceback, error.lineno = outcome.traceback, outcome.lineno
+    stopped_by = "KeyboardInterrupt\n"
+    if not isinstance(error, Interrupted) and error.traceback.endswith(f"\n{stopped_by}"):
+        # That is how the code is stopped; whoever reads the traceback is to see why.
+        said = f"planaria.{error.type}: {error.message}\n"
+        error.traceback = error.traceback.removesuffix(stopped_by) + said
     return error
 
 

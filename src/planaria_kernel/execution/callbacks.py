@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Coroutine
+from types import CoroutineType
 from typing import Any
 
 from planaria_kernel.protocol.signatures import ArgumentCheck
@@ -35,7 +36,11 @@ class Callback:
                 self._check(args, kwargs)
         except TypeError as error:
             raise self._refusal(error) from None
-        return self._awaited(self.__name__, args, kwargs)
+        made = self._awaited(self.__name__, args, kwargs)
+        if isinstance(made, CoroutineType):
+            # For its repr, and the warning where it is never awaited.
+            made.__name__ = made.__qualname__ = self.__name__
+        return made
 
     def call(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the host function and wait for it, without await; for plain functions."""

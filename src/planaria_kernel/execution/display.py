@@ -81,19 +81,30 @@ def mime_bundle(value: Any, include: Any = None, exclude: Any = None) -> tuple[B
 
 
 def _ask(value: Any, method: str, **options: Any) -> Any:
+    """What a method for a representation returns; None without one, or when it raised."""
+    return _asked(value, method, options)[1]
+
+
+def _has_shown_itself(value: Any) -> bool:
+    """Have a value show itself, if it can; whether it did."""
+    return _asked(value, "_ipython_display_", {})[0]
+
+
+def _asked(value: Any, method: str, options: dict[str, Any]) -> tuple[bool, Any]:
+    """Whether a value has a method, which did not raise, and what that returned."""
     # Looked up on the class first: objects that answer to any name (mocks, proxies) have no representation.
     if getattr(type(value), method, None) is None:
-        return None
+        return False, None
     try:
-        return getattr(value, method)(**options)
+        return True, getattr(value, method)(**options)
     except NotImplementedError:
-        return None
+        return False, None
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # as what `repr` raises: a value never decides how its cell ends
         reported = f"{method} raised {type(error).__name__}: {short_repr(error, 200)}"
         sys.stderr.write(f"display: {type_label(value)}.{reported}\n")
-        return None
+        return False, None
 
 
 def _text_keys(made: dict[Any, Any], value: Any) -> Bundle:
@@ -207,8 +218,7 @@ class Display:
         if not raw and _is_empty_figure(value):
             self._forget(value)
             return
-        if not raw and getattr(type(value), "_ipython_display_", None) is not None:
-            value._ipython_display_()
+        if not raw and _has_shown_itself(value):
             return
         data, known = (_text_keys(dict(value), value), {}) if raw else mime_bundle(value, include, exclude)
         identified = {} if display_id is None else {DISPLAY_ID: str(display_id)}
@@ -237,20 +247,22 @@ class Display:
         """Show the value of a cell, when there is more to it than a text."""
         if _is_plain(value):
             return
-        if getattr(type(value), "_ipython_display_", None) is not None:
-            self._result_that_shows_itself(value)
+        if self._is_result_that_shows_itself(value):
             return
         data, metadata = mime_bundle(value)
         if len(data) > 1:
             self._send("result", data, metadata)
         self._forget(value)
 
-    def _result_that_shows_itself(self, value: Any) -> None:
-        """The last thing that it shows is the value of the cell."""
+    def _is_result_that_shows_itself(self, value: Any) -> bool:
+        """Have a value show itself, if it can; whether it did.
+
+        The last thing that it shows is the value of the cell.
+        """
         outputs: list[tuple[str, Bundle, dict[str, Any]]] = []
         try:
             with self.captured() as outputs:
-                value._ipython_display_()
+                return _has_shown_itself(value)
         finally:
             shown = [index for index, (kind, _, _) in enumerate(outputs) if kind == "display"]
             for index, (kind, data, metadata) in enumerate(outputs):

@@ -486,7 +486,7 @@ class AsyncSessionConstructors:
         artifact_quota: ArtifactQuota | None = None,
         # settings: end
     ) -> Self:
-        """A new session that continues from a snapshot.
+        """A new session that continues from a snapshot; it is restored on the calling thread.
 
         `key`, `missing` and `reseed` are those of `restore_state`, whose errors are raised; the other
         arguments are the constructor's.

@@ -197,7 +197,8 @@ class StagedFile(Upload):
             self._file.close()
 
     def discard(self) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # of bytes that there is no room for
+            self._file.close()
         self.place.unlink(missing_ok=True)
 
 
