@@ -148,7 +148,8 @@ class Envelope:
         if not packed and digest != hashlib.blake2b(view[:-_SEAL], digest_size=_SEAL).digest():
             raise SnapshotCorrupt("the checksum is wrong: this snapshot was cut off or altered")
         at = _PREFIX.size + header_size
-        header = read_json(data[_PREFIX.size : at], "the header of this snapshot")
+        told = data[_PREFIX.size : at]
+        header = json.loads(told) if packed else read_json(told, "the header of this snapshot")
         if type(header) is not dict:
             raise SnapshotCorrupt("the header of this snapshot is not an object")
         sections: list[Section] = []
