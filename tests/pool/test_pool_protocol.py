@@ -17,13 +17,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import planaria
 from planaria import MemoryStore
 from planaria.errors import SnapshotConflict
-from planaria.pool import folding as folding_module
 from planaria.pool import worker as worker_module
 from planaria.pool.errors import NameInUse, OutcomeUnknown
 from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import decoded_result
 from planaria.pool.steps import Execute, Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings
+from planaria.stores import folding as folding_module
 from planaria.stores.leases import Lease, MemoryLeases
 
 pytestmark = pytest.mark.slow

@@ -48,6 +48,8 @@ class ProcessEngine(Engine):
         #: The workers that have to close their live sessions.
         self._draining: set[int] = set()
         self._busy = [False] * workers
+        #: The workers, the one that was asked last at the end: new sessions go to the others first.
+        self._order = list(range(workers))
         self._processes: list[_WorkerProcess | None] = [None] * workers
 
     def submit(self, step: Step) -> Future[Reply]:
@@ -84,11 +86,13 @@ class ProcessEngine(Engine):
     def _hand_out(self) -> list[tuple[int, _Question]]:
         """With the lock held: what the workers that are free have to be asked; they are busy from now on."""
         asked: list[tuple[int, _Question]] = []
-        for number in range(len(self._busy)):
+        for number in list(self._order):
             while not self._busy[number] and (question := self._next_for(number)) is not None:
                 if question.answer.set_running_or_notify_cancel():
                     self._busy[number] = True
                     asked.append((number, question))
+                    self._order.remove(number)
+                    self._order.append(number)
         return asked
 
     def _next_for(self, number: int) -> _Question | None:

@@ -21,6 +21,7 @@ from planaria.errors import (
     SnapshotCorrupt,
     SnapshotMismatch,
     SnapshotNotFound,
+    SnapshotVersionError,
     StorageError,
 )
 from planaria.files.chunks import digest_of
@@ -225,7 +226,8 @@ class Store:
     def load(self, name: str, version: int | str | None = None) -> Snapshot:
         """The newest snapshot of `name`, or a version by number or digest; a delta comes with its parents.
 
-        Raises SnapshotNotFound, and SnapshotCorrupt when the store is damaged.
+        Raises SnapshotNotFound, SnapshotCorrupt when the store is damaged, and SnapshotVersionError for what
+        a later version of planaria has written in a way that this one does not know.
         """
         check_name(name)
 
@@ -309,7 +311,8 @@ class Store:
         """Remove what no version of any name needs, also as a parent's parent or as the image of a snapshot,
         and what killed writers left. What `planaria setup --to` has sent stays.
 
-        Raises SnapshotCorrupt, and removes nothing, when a record that is needed cannot be read.
+        Raises SnapshotCorrupt, or SnapshotVersionError for what a later version has written, and removes
+        nothing, when a record that is needed cannot be read.
         """
         return self._write(_sweep)
 
@@ -441,6 +444,8 @@ def _read_record(data: bytes | None, digest: str) -> tuple[str | None, list[_Par
     match value:
         case ((str() | None) as parent, list(parts)) if all(isinstance(part, (bytes, str)) for part in parts):
             return parent, parts
+        case ((str() | None), list(), *_):
+            raise SnapshotVersionError(_later(f"the record of snapshot {digest[:12]}"))
     raise SnapshotCorrupt(f"the record of snapshot {digest[:12]} in this store is damaged")
 
 
@@ -493,7 +498,16 @@ def _read_version(name: str, number: int, data: bytes) -> Version:
             return Version(number, digest, size, saved_at, note)
         case (str(digest), int(size), float(saved_at), bytes(note), str(folded)):
             return Version(number, digest, size, saved_at, note, folded)
+        case (str(), int(), float(), bytes(), *_):
+            raise SnapshotVersionError(_later(f"version {number} of {name!r}"))
     raise SnapshotCorrupt(f"version {number} of {name!r} in this store is damaged")
+
+
+def _later(what: str) -> str:
+    return (
+        f"{what} in this store was written by a later version of planaria, in a way that this one does not "
+        "know: update this one, or run the later version for the sessions of this store until all are updated"
+    )
 
 
 def _conflict(name: str, expected: Version | None, newest: Version | None) -> str:
