@@ -144,7 +144,8 @@ def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin, free: fro
                 older, newer = parent.live.state.kernel, kernel.pages
                 same = {at // PAGE_BYTES for at, page in older.pages.items() if newer.get(at) is page}
                 touched -= same - older.free_pages()
-            return pages_at(image, kernel.memory, kernel.pages, sorted(n for n in touched - free if n < end))
+            wanted = sorted(n for n in touched - free if n < end)
+            return pages_at(image, kernel.memory, kernel.pages, wanted, before.differences)
     pages = changed_pages(image, kernel.memory, kernel.pages, kernel.size, without=free)
     return pages if parent is None else since(within(pages_of(parent), kernel.size), pages)
 
