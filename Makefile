@@ -108,7 +108,7 @@ integrations-frameworks: $(INTEGRATIONS)/installed
 # Without a plugin that comes with one of the frameworks, and warns of settings it does not find.
 integrations-programs: $(INTEGRATIONS)/installed $(INTEGRATIONS)/mcp-suites/installed
 	$(INTEGRATIONS)/bin/planaria setup --full
-	$(INTEGRATIONS)/bin/python -m pytest -p no:asyncio $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py tests/pool/test_pool_frameworks.py tests/stores/test_stores_clouds.py \
+	$(INTEGRATIONS)/bin/python -m pytest -p no:asyncio $(addprefix tests/integrations/jupyter/,$(NOTEBOOKS)) tests/pool/test_pool_ray.py tests/pool/test_pool_example.py tests/pool/test_pool_frameworks.py tests/stores/test_stores_clouds.py \
 		$(addprefix tests/server/,$(SERVERS)) tests/integrations/test_mcp_suites.py
 
 # Node runs the suites from npm, which bring the version of it that they need; a browser runs JupyterLab.

@@ -1,6 +1,6 @@
 """What a pool costs: steps in workers that have a session, resuming in workers that do not, forks, bytes.
 
-Redis is started when `redis-server` is installed.
+Redis is started when `redis-server` is installed; Ray is measured where it is installed.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from measure import Row, Stopwatch, Task, main
@@ -84,24 +85,91 @@ def forks(watch: Stopwatch, repeats: int) -> None:
 
 def stored(watch: Stopwatch, repeats: int) -> None:
     from planaria.pool import Pool
+    from planaria.storage.backends.change_log import ChangeLog
     from planaria.stores.opening import open_store
 
     with files() as store, Pool(store, workers=1) as pool:
         pool.run("one", "x = 1")
         opened = open_store(store)
-        directory = Path(store.removeprefix("file://"))
+        log = Path(store.removeprefix("file://"), ".storage", "log")
         for _ in range(repeats):
-            opened.collect_garbage()
-            before = {path: path.stat().st_size for path in directory.rglob("*") if path.is_file()}
+            opened.collect_garbage()  # which makes files of what is in the log
+            before = ChangeLog(log)
+            before.refresh()
             pool.run("one", "x = 1")
-            after = {path: path.stat().st_size for path in directory.rglob("*") if path.is_file()}
-            # A log grows, and is folded into files now and then.
-            watch.record(sum(max(0, size - before.get(path, 0)) for path, size in after.items()))
+            after = ChangeLog(log)
+            after.refresh()
+            watch.record(after.end - before.end)
         opened.close()
 
 
+def bare_actor(watch: Stopwatch, repeats: int) -> None:
+    """A call of an actor of Ray that does nothing."""
+    import ray
+
+    class Bare:
+        def step(self, name: str) -> str:
+            return name
+
+    with cluster():
+        actor = ray.remote(Bare).remote()
+        for _ in range(_WARM):
+            ray.get(actor.step.remote("one"))
+        for _ in range(repeats):
+            with watch:
+                ray.get(actor.step.remote("one"))
+
+
+def warm_step_on_ray(watch: Stopwatch, repeats: int) -> None:
+    """A step in an actor that has the session, less the same execution and nothing else."""
+    import planaria
+    from planaria.pool import Pool
+
+    with (
+        files() as store,
+        cluster(),
+        Pool(store, "ray", workers=1) as pool,
+        planaria.Session() as session,
+    ):
+        for _ in range(_WARM):
+            pool.run("one", "x = 1")
+            session.run("x = 1")
+        for _ in range(repeats):
+            begin = time.perf_counter()
+            session.run("x = 1")
+            between = time.perf_counter()
+            pool.run("one", "x = 1")
+            watch.record(time.perf_counter() - 2 * between + begin)
+
+
+@contextmanager
+def cluster() -> Iterator[None]:
+    """A cluster of one processor, of this machine."""
+    import ray
+
+    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, configure_logging=False)
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+#: Where Ray is installed.
+RAY = (
+    [
+        Row(
+            "a step in an actor of Ray that has the session: its own cost, beside a call that does nothing",
+            {"ours": warm_step_on_ray, "ray": bare_actor},
+            most=5e-3,
+            repeats=200,
+        )
+    ]
+    if find_spec("ray")
+    else []
+)
 ROWS = [
     Row("a step in a worker that has the session: its own cost", {"ours": warm_step}, most=2e-3, repeats=200),
+    *RAY,
     Row("a step in another worker, by files", {"ours": resumed("files")}, most=60e-3, repeats=50),
     Row("a step in another worker, by Redis", {"ours": resumed("redis")}, most=70e-3, repeats=50),
     Row(

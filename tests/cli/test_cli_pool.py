@@ -23,6 +23,15 @@ def approve() -> bool:
     raise Suspend("someone has to decide")
 
 
+@pytest.mark.parametrize("command", ["status", "list", "drain"])
+def test_a_store_that_is_not_there(command: str, planaria: Run, tmp_path: Path) -> None:
+    """A path where nothing is gets an error, and is not created."""
+    for place in (tmp_path / "none", f"file://{tmp_path}/none"):
+        told = planaria("pool", command, str(place))
+        assert (told.returncode, b"there is no store at" in told.stderr) == (1, True)
+    assert not (tmp_path / "none").exists()
+
+
 def test_sessions_and_workers(planaria: Run, tmp_path: Path) -> None:
     """Sessions are listed with what they wait for; workers are shown, and drained until none is left."""
     place = str(tmp_path / "sessions")

@@ -47,6 +47,14 @@ def test_branches_are_tried_and_the_best_one_is_promoted(pool: Pool) -> None:
     assert pool.fork("user", 2) == ["user.1", "user.5"]
 
 
+def test_new_sessions_go_to_the_workers_in_turn(pool: Pool) -> None:
+    """Of workers that are free a new session gets the one that was asked longest ago, and it stays with that."""
+    first = [pool.start(f"turn-{number}", "n = 0").worker for number in range(4)]
+    again = [pool.start(f"turn-{number}", "n += 1").worker for number in range(4)]
+    assert len(set(first)) == 2
+    assert again == first
+
+
 def test_a_pending_call_outlives_all_workers(pool: Pool) -> None:
     """An execution that waits is resolved by whatever worker there is, when those that knew it are gone."""
     run = pool.start("order", "ok = await approve(amount=900)\nprint('paid' if ok else 'refused')")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -13,14 +14,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+import planaria
 from planaria import MemoryStore
 from planaria.errors import SnapshotConflict
-from planaria.pool import folding as folding_module
 from planaria.pool import worker as worker_module
 from planaria.pool.errors import NameInUse, OutcomeUnknown
+from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import decoded_result
 from planaria.pool.steps import Execute, Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings
+from planaria.stores import folding as folding_module
 from planaria.stores.leases import Lease, MemoryLeases
 
 pytestmark = pytest.mark.slow
@@ -28,6 +31,8 @@ pytestmark = pytest.mark.slow
 #: More points than a step passes.
 POINTS = 12
 NAMES = st.sampled_from(["a", "b"])
+IMAGE = f"protocol-{os.getpid()}"
+OPTIONS: SessionOptions = {"image": IMAGE}
 
 
 class Crash(BaseException):
@@ -153,6 +158,16 @@ class Fold(threading.Thread):
         assert self.has_ended()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def image() -> Iterator[None]:
+    """The image that the sessions begin with, which stores keep for those who lack it."""
+    with planaria.Session() as session:
+        session.run("began = True")
+        session.save_as_image(IMAGE)
+    yield
+    planaria.Image.remove(IMAGE)
+
+
 class Protocol(RuleBasedStateMachine):
     """Each step appends its number to the session's list `log`, so that the list is the session's history."""
 
@@ -180,7 +195,7 @@ class Protocol(RuleBasedStateMachine):
 
     def new_worker(self) -> tuple[Worker, GatedStore]:
         gated: Any = GatedStore(self.store)
-        worker = Worker(WorkerSettings(gated))
+        worker = Worker(WorkerSettings(gated, options=OPTIONS))
         folding: Any = GatedStore(self.store)
         worker._folding._store = gated.folding = folding
         return worker, gated
@@ -275,8 +290,17 @@ class Protocol(RuleBasedStateMachine):
 
     @rule()
     def collect(self) -> None:
-        """What no version needs is removed."""
+        """What no version needs is removed, also the image when there is no version."""
         self.store.collect_garbage()
+
+    @rule(name=NAMES)
+    def forget(self, name: str) -> None:
+        """A session is deleted while no worker is in the midst of one of its steps."""
+        if self.store.newest(name) is None or any(one.one.name == name for one in self.stopped):
+            return
+        self.unknown |= set(self.log(name))
+        self.answered[name].clear()
+        self.store.delete(name)
 
     @rule(which=st.integers(0, 1))
     def drain(self, which: int) -> None:
@@ -308,11 +332,17 @@ class Protocol(RuleBasedStateMachine):
         newest = self.store.newest(name)
         if newest is None:
             return []
-        fresh = Worker(WorkerSettings(self.store))
+        fresh = Worker(WorkerSettings(self.store, options=OPTIONS))
         live = fresh._opened(name, newest)
         log: list[int] = live.session.run("log").value
         live.session.close()
         return log
+
+    @invariant()
+    def each_session_has_its_image(self) -> None:
+        """The image that the sessions rest on is in the store as long as there is one of them."""
+        if self.store.list():
+            assert self.store._read(lambda shelves: shelves.sizes("layer"))
 
     @invariant()
     def there_is_one_history(self) -> None:

@@ -21,6 +21,10 @@ from ray.cluster_utils import Cluster
 from session_server import client_of, process
 
 from planaria.pool import Pool, PoolError, RayWorkers, WorkerLost
+from planaria.pool.outcomes import decoded_result
+from planaria.pool.ray import RayEngine
+from planaria.pool.steps import Execute, Step
+from planaria.pool.worker import WorkerSettings
 
 pytestmark = pytest.mark.slow
 
@@ -100,6 +104,24 @@ def test_an_actor_that_ends_in_a_step_loses_nothing(pool: Pool, tmp_path: Path) 
     with pytest.raises(WorkerLost):
         pool.run("killed", "n = 9\nawait end()")
     assert pool.run("killed", "n").value == 1
+
+
+def test_a_step_that_is_cancelled_while_it_waits_leaves_its_actor_to_the_next_one(
+    cluster: Any, tmp_path: Path
+) -> None:
+    """A step whose future is cancelled before an actor has it is left out, and the next one executes."""
+    settings = WorkerSettings(f"file://{tmp_path}/store", "pool_callbacks:registry")
+    engine = RayEngine(settings, 1, RayWorkers(options={"num_cpus": 0.5}))
+    try:
+        gate = tmp_path / "gate"
+        first = engine.submit(Step("a", Execute(f"await enter({str(gate)!r})")))
+        cancelled = engine.submit(Step("b", Execute("n = 1")))
+        following = engine.submit(Step("b", Execute("'n' in globals()")))
+        assert cancelled.cancel()
+        first.result()
+        assert decoded_result(following.result().result).value is False
+    finally:
+        engine.close()
 
 
 def test_growing(cluster: Any, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -186,3 +187,22 @@ def test_what_is_no_snapshot() -> None:
             session.snapshot_state(parent=b"")  # type: ignore[arg-type]
         with pytest.raises(TypeError, match=r"parent= must be a planaria\.Snapshot or None, not bytes"):
             planaria.Snapshot(bytes(snapshot), parent=b"")  # type: ignore[arg-type]
+
+
+def test_deltas_of_one_parent(new_session: Any) -> None:
+    """A delta after other deltas of its parent has the same bytes as one whose parent had none before."""
+    session = new_session(clock=planaria.FrozenClock(10**18), seed=3)
+    session.execute("x = [0] * 3000; text = ''")
+    base = session.snapshot_state()
+    for number in range(4):
+        session.execute(
+            f"x[{number} * 700] = {number}; text = 'abc' * {number}; open('f{number // 2}', 'a').close()"
+        )
+        delta = session.snapshot_state(parent=base)
+        assert base._origin is not None
+        base._origin.differences.clear()
+        assert bytes(session.snapshot_state(parent=base)) == bytes(delta)
+        read = Snapshot(bytes(delta), parent=Snapshot(bytes(base)))
+        restored = planaria.Session.from_snapshot(read)
+        assert restored.execute("x, text").value == session.execute("x, text").value
+        restored.close()

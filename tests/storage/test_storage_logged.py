@@ -14,6 +14,7 @@ from made_snapshots import make_snapshot
 
 import planaria
 from planaria.storage.backends import logged
+from planaria.storage.backends.change_log import ChangeLog
 from planaria.storage.backends.logged import LoggedBackend
 from planaria.storage.documents import Backend
 
@@ -49,17 +50,41 @@ def test_a_log_becomes_files(tmp_path: Path) -> None:
     assert files(tmp_path) == contents(LoggedBackend(tmp_path)) == {"b": b"2"}
 
 
+def end_of(place: Path) -> int:
+    """Where the entries of a log end."""
+    log = ChangeLog(place)
+    log.refresh()
+    return log.end
+
+
+def test_space_behind_the_entries(tmp_path: Path) -> None:
+    """The file grows once for many entries, and each process sees what others wrote into the space behind."""
+    place = tmp_path / ".storage" / "log"
+    first, second = LoggedBackend(tmp_path), LoggedBackend(tmp_path)
+    sizes = set()
+    for number in range(20):
+        writer, reader = (first, second) if number % 2 else (second, first)
+        put(writer, a=bytes([number]) * 500, b=b"")
+        assert contents(reader) == {"a": bytes([number]) * 500, "b": b""}
+        sizes.add(place.stat().st_size)
+    assert len(sizes) == 1
+    assert contents(LoggedBackend(tmp_path))["a"] == bytes([19]) * 500
+
+
 def test_a_log_that_was_cut_off(tmp_path: Path) -> None:
     """Wherever the last entry was cut off or damaged, all before it is there, and writing goes on."""
     backend = LoggedBackend(tmp_path)
     place = tmp_path / ".storage" / "log"
     put(backend, a=b"1" * 20)
-    before = place.stat().st_size
+    before = end_of(place)
     put(backend, a=b"2" * 20, b=b"3")
-    whole = place.read_bytes()
+    whole = place.read_bytes()[: end_of(place)]
     for end in range(before, len(whole)):
-        for data in (whole[:end], whole[:end] + bytes([whole[end] ^ 1]) + whole[end + 1 :]):
-            if data[before:][:8] != whole[before:][: len(data[before:])][:8]:
+        flipped = whole[:end] + bytes([whole[end] ^ 1]) + whole[end + 1 :]
+        zeros = bytes(200)  # written behind the entries, for the next ones
+        for data in (whole[:end], flipped, whole[:end] + zeros, flipped + zeros):
+            is_cut_off = not data[end:].strip(b"\0")
+            if not is_cut_off and data[before:][:8] != whole[before:][: len(data[before:])][:8]:
                 continue  # not the beginning of an entry: see below
             place.write_bytes(data)
             again = LoggedBackend(tmp_path)
@@ -81,7 +106,7 @@ def test_a_damaged_log(tmp_path: Path) -> None:
     place = tmp_path / ".storage" / "log"
     put(backend, a=b"1" * 20)
     put(backend, b=b"2" * 20)
-    last = place.stat().st_size
+    last = end_of(place)
     put(backend, c=b"3" * 20)
     whole = place.read_bytes()
     for at in range(last + 8):

@@ -6,12 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from planaria import FileStore, Image, SnapshotCorrupt
+from planaria.stores.store import Store
 
 pytestmark = pytest.mark.slow
 
@@ -65,10 +67,68 @@ def test_a_damaged_image(saved: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     store = FileStore(tmp_path / "store")
     store.save("one", saved.snapshot_state())
     digest = store.load("one").header.recipe["saved"]
-    data = store.attachments.get("image", f"saved-{digest}")
-    assert data is not None
-    store.attachments.put("image", f"saved-{digest}", data[:-200_000])
+    place = next((tmp_path / "store").glob(f"layer/*/{digest}"))
+    place.write_bytes(place.read_bytes()[:-200_000])
     monkeypatch.setattr("planaria.stores.store.find_image", lambda recipe: None)
     monkeypatch.setattr("planaria.images.packing.find_image", lambda recipe: None)
     with pytest.raises(SnapshotCorrupt, match="arrived damaged"):
         store.load("one")
+
+
+def layers(store: Store) -> set[str]:
+    """The digests of the images that snapshots of a store rest on."""
+    return store._read(lambda shelves: set(shelves.sizes("layer")))
+
+
+def test_garbage(saved: Any, store: Store) -> None:
+    """An image is collected when no snapshot rests on it any more, and saving brings it again."""
+    whole = saved.snapshot_state()
+    saved.execute("y = 2")
+    delta = saved.snapshot_state(parent=whole)
+    digest = whole.header.recipe["saved"]
+    store.save("one", whole)
+    store.save("two", delta)
+    assert layers(store) == {digest}
+    store.delete("one")
+    assert store.collect_garbage().layers == 0
+    assert layers(store) == {digest}
+    store.delete("two")
+    garbage = store.collect_garbage()
+    assert (garbage.snapshots, garbage.layers, layers(store)) == (2, 1, set())
+    store.save("two", delta)
+    assert layers(store) == {digest}
+    assert store.load("two") == delta
+
+
+def test_garbage_while_others_save(saved: Any, store: Store) -> None:
+    """A snapshot that is saved while others collect garbage has its image, whichever comes first."""
+    snapshot = saved.snapshot_state()
+    digest = snapshot.header.recipe["saved"]
+    is_over = threading.Event()
+
+    def collect() -> None:
+        while not is_over.is_set():
+            store.collect_garbage()
+
+    collector = threading.Thread(target=collect)
+    collector.start()
+    try:
+        for number in range(8):
+            store.save(f"one-{number}", snapshot)
+            assert digest in layers(store)
+            store.delete(f"one-{number}")
+    finally:
+        is_over.set()
+        collector.join()
+    store.collect_garbage()
+    assert layers(store) == set()
+
+
+def test_images_of_earlier_versions(saved: Any, tmp_path: Path) -> None:
+    """An image that an earlier version has kept among the attachments is found there."""
+    store = FileStore(tmp_path / "store")
+    snapshot = saved.snapshot_state()
+    store.save("one", snapshot)
+    store.keep_images(snapshot)
+    shutil.rmtree(tmp_path / "store" / "layer")
+    assert elsewhere(tmp_path / "store", tmp_path / "cache") == "(499500, 1, 'abc') []\n"

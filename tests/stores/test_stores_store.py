@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from made_snapshots import make_snapshot
 
 import planaria
+from planaria.errors import SnapshotVersionError
 from planaria.snapshot.snapshot import Snapshot
 from planaria.stores.store import Store, Version
+from planaria_kernel.protocol import encode
 
 pytestmark = pytest.mark.slow
 
@@ -228,6 +230,24 @@ def test_threads(store: Store) -> None:
     assert [one.number for one in store.history("shared")] == list(range(1, 25))
     for one in store.history("shared"):
         assert len(store.load("shared", one.number).chain()) == 2
+
+
+def test_entries_of_a_later_version(store: Store) -> None:
+    """What a later version has written in another way is refused with what to do, and nothing is removed."""
+    saved = store.save("one", make_snapshot(1))
+    entry = encode((saved.digest, saved.size, saved.saved_at, b"", None, "something new"))
+    store._write(lambda shelves: shelves.replace("one", saved.number, entry))
+    for action in (lambda: store.load("one"), lambda: store.newest("one"), store.collect_garbage):
+        with pytest.raises(SnapshotVersionError, match="written by a later version of planaria"):
+            action()
+    good = encode((saved.digest, saved.size, saved.saved_at))
+    record = encode((None, [b""], "something new"))
+    store._write(lambda shelves: shelves.replace("one", saved.number, good))
+    assert store.collect_garbage().snapshots == 0
+    store._write(lambda shelves: shelves.put("record", saved.digest, record))
+    for action in (lambda: store.load("one"), store.collect_garbage):
+        with pytest.raises(SnapshotVersionError, match="written by a later version of planaria"):
+            action()
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -29,6 +30,9 @@ _PAUSE = 0.2
 
 @contextlib.contextmanager
 def _opened(place: str) -> Iterator[Store]:
+    path = place.removeprefix("file://")
+    if "://" not in path and place != "memory:" and not os.path.exists(path):
+        raise click.ClickException(f"there is no store at {printable(place)}")
     store = open_store(place)
     try:
         yield store

@@ -15,7 +15,7 @@ from anyio import to_thread
 from planaria.errors import PlanariaError, SessionError, SnapshotConflict, SnapshotNotFound
 from planaria.session._async.session import AsyncSession
 from planaria.snapshot.snapshot import Snapshot
-from planaria.stores.store import is_worth_a_delta
+from planaria.stores.folding import Folding, is_beyond_folding
 
 if TYPE_CHECKING:
     from planaria.session.report import Report
@@ -87,6 +87,7 @@ class NamedSessions:
         self._create = create
         self._restore = restore
         self._store = store
+        self._folding = None if store is None else Folding(store, self._adopt)
         self._most = most
         #: The one that was used last is at the end.
         self._live: dict[str, NamedSession] = {}
@@ -209,7 +210,7 @@ class NamedSessions:
             return
         base = named.base
         snapshot = await named.session.snapshot_state(parent=base)
-        if base is not None and not is_worth_a_delta(snapshot, base):
+        if base is not None and is_beyond_folding(snapshot, base):
             base, snapshot = None, await named.session.snapshot_state()
         save = partial(store.save, named.name, snapshot, expected=named.version, keep=1, note=named.note())
         try:
@@ -217,8 +218,17 @@ class NamedSessions:
         except SnapshotConflict:
             await self._drop(named)
             raise
-        named.base = base or snapshot
+        if base is None:
+            named.base = snapshot
+        assert self._folding is not None
+        self._folding.add(named.name, named.version, snapshot)
         await self._collect(store)
+
+    def _adopt(self, name: str, base: Snapshot, whole: Snapshot) -> None:
+        """On the thread that folds: the next state is a delta of a new complete snapshot."""
+        named = self._live.get(name)
+        if named is not None and named.base is base:
+            named.base = whole
 
     async def _collect(self, store: Store) -> None:
         """Have the store remove what no version needs, now and then: it reads all that there is."""
@@ -269,6 +279,9 @@ class NamedSessions:
             with suppress(PlanariaError):
                 named.session.interrupt()
             await named.session.close()
+        if self._folding is not None:
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(self._folding.close)
 
     async def _drop(self, named: NamedSession) -> None:
         """Close a session that can be opened again."""

@@ -61,18 +61,10 @@ class StepQueue:
         """A step has to be executed."""
         self._waiting.append((step, future))
 
-    def has_one_for(self, worker: int, is_busy: Callable[[int], bool]) -> bool:
-        """Whether a worker that is free can take a step."""
-        return self._choice(worker, is_busy) is not None
-
     def take(self, worker: int, is_busy: Callable[[int], bool]) -> tuple[Step, Future[Reply]] | None:
         """Remove the step that a worker executes next, if there is one for it."""
         place = self._choice(worker, is_busy)
         return None if place is None else self._taken(place, worker)
-
-    def take_any(self, worker: int) -> tuple[Step, Future[Reply]] | None:
-        """Remove the oldest step, for a worker that may be the last one."""
-        return self._taken(0, worker) if self._waiting else None
 
     def clear(self) -> list[Future[Reply]]:
         """Remove all steps; their futures."""

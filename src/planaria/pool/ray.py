@@ -183,17 +183,16 @@ class RayEngine(Engine):
     def _hand_out(self) -> None:
         """Give steps to the actors that are free."""
         for number, member in self._members.items():
-            if member.is_busy or not member.is_ready:
-                continue
-            taken = self._waiting.take(number, self._is_busy)
-            if taken is not None:
-                member.is_busy = True
-                self._execute(number, member, *taken)
+            while not member.is_busy and member.is_ready:
+                taken = self._waiting.take(number, self._is_busy)
+                if taken is None:
+                    break
+                step, future = taken
+                if future.set_running_or_notify_cancel():  # else the actor is free for the next one
+                    member.is_busy = True
+                    self._execute(number, member, step, future)
 
     def _execute(self, number: int, member: _Member, step: Step, future: Future[Reply]) -> None:
-        if not future.set_running_or_notify_cancel():
-            member.is_busy = False
-            return
         answered = member.actor.step.remote(step).future()
         answered.add_done_callback(lambda done: self._answered(number, member, future, done))
 

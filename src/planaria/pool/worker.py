@@ -26,7 +26,6 @@ from planaria.errors import (
     StorageError,
 )
 from planaria.pool.errors import NameInUse, PoolError, SaveUncertain, WorkerLost
-from planaria.pool.folding import Folding, is_beyond_folding
 from planaria.pool.idempotency import CountedCalls
 from planaria.pool.outcomes import encoded_result
 from planaria.pool.presence import Heartbeat
@@ -38,6 +37,7 @@ from planaria.session.options import SessionOptions
 from planaria.session.result import Result
 from planaria.session.settings import SessionSettings
 from planaria.snapshot.snapshot import Snapshot
+from planaria.stores.folding import Folding, is_beyond_folding
 from planaria.stores.leases import Lease
 from planaria.stores.opening import open_store
 from planaria.stores.store import Store, Version

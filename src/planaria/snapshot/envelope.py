@@ -148,7 +148,8 @@ class Envelope:
         if not packed and digest != hashlib.blake2b(view[:-_SEAL], digest_size=_SEAL).digest():
             raise SnapshotCorrupt("the checksum is wrong: this snapshot was cut off or altered")
         at = _PREFIX.size + header_size
-        header = read_json(data[_PREFIX.size : at], "the header of this snapshot")
+        told = data[_PREFIX.size : at]
+        header = json.loads(told) if packed else read_json(told, "the header of this snapshot")
         if type(header) is not dict:
             raise SnapshotCorrupt("the header of this snapshot is not an object")
         sections: list[Section] = []
@@ -161,6 +162,20 @@ class Envelope:
             raise SnapshotCorrupt(f"{end - at} bytes follow the last section")
         signature = bytes(view[end : end + _SEAL]) if flags & _SIGNED else None
         return cls(version, header, tuple(sections), digest.hex(), signature, view[:end])
+
+    @staticmethod
+    def header_of(data: bytes) -> dict[str, Any]:
+        """The header of bytes of which the end may be missing, and which are not checked.
+
+        Raises SnapshotCorrupt.
+        """
+        if len(data) < _PREFIX.size:
+            raise SnapshotCorrupt("the beginning of this snapshot is missing")
+        size = _PREFIX.unpack_from(data)[-1]
+        header = read_json(data[_PREFIX.size : _PREFIX.size + size], "the header of this snapshot")
+        if type(header) is not dict:
+            raise SnapshotCorrupt("the header of this snapshot is not an object")
+        return header
 
     def of_kind(self, kind: str) -> list[Section]:
         return [section for section in self.sections if section.kind == kind]

@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Final
 
 from planaria.errors import SnapshotCorrupt
@@ -44,6 +44,8 @@ _REGION: Final = 256
 _ZERO_PAGE: Final = bytes(PAGE_BYTES)
 _ZERO_BLOCK: Final = bytes(WASM_PAGE_BYTES)
 _COUNT: Final = struct.Struct("<I")
+#: So many differences of a delta are kept for the next one.
+_MOST_KEPT: Final = 64
 
 
 def changed_pages(
@@ -95,14 +97,35 @@ def touched_pages(written: ChangedPages) -> frozenset[int]:
     return frozenset([start // PAGE_BYTES for start in written])
 
 
-def pages_at(image: MemoryFile, memory: MemoryFile, written: ChangedPages, numbers: Iterable[int]) -> Pages:
-    """The pages of these numbers, also those that are as in `image`, which are zeros then."""
+def pages_at(
+    image: MemoryFile,
+    memory: MemoryFile,
+    written: ChangedPages,
+    numbers: Sequence[int],
+    known: dict[int, tuple[bytes, bytes]],
+) -> Pages:
+    """The pages of these numbers, also those that are as in `image`, which are zeros then.
+
+    `known` has written pages with their differences, from last time, and has some of these afterwards.
+    """
     pages: Pages = {}
+    kept: Pages = {}
     with memory.view() as moved:
         for number in numbers:
             start = number * PAGE_BYTES
-            pages[number] = written.get(start) or bytes(moved[start : start + PAGE_BYTES]) or _ZERO_PAGE
-    return _differences(pages, image)
+            page = written.get(start)
+            before = known.get(number)
+            if page is not None and before is not None and before[0] is page:
+                kept[number] = before[1]
+            else:
+                pages[number] = page or bytes(moved[start : start + PAGE_BYTES]) or _ZERO_PAGE
+    found = kept | _differences(pages, image)
+    known.clear()
+    for number in numbers[:_MOST_KEPT]:
+        page = written.get(number * PAGE_BYTES)
+        if page is not None:
+            known[number] = page, found[number]
+    return found
 
 
 def _differences(pages: Pages, image: MemoryFile) -> Pages:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, Self
 
@@ -27,6 +27,10 @@ class Origin:
 
     memory: weakref.ref[MemoryFile]
     touched: frozenset[int]
+    differences: dict[int, tuple[bytes, bytes]] = field(default_factory=dict, compare=False, repr=False)
+    """By number, pages of its latest delta with their differences to the image: the next delta has many of
+    these pages again.
+    """
 
 
 @dataclass(frozen=True, slots=True)

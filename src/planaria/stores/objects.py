@@ -24,6 +24,7 @@ from planaria.storage.paths import folder_of
 from planaria.stores.bucket import Bucket, Changed, Found, Tag, open_bucket
 from planaria.stores.bucket_leases import BucketLeases
 from planaria.stores.collection import PLACE, Collection
+from planaria.stores.shelves import BY_DIGEST
 from planaria.stores.store import Store
 from planaria_kernel.protocol import decode, encode
 
@@ -31,8 +32,6 @@ __all__ = ["ObjectStore"]
 
 Result = TypeVar("Result")
 
-#: The folders whose documents are named by their contents.
-_BY_DIGEST: Final = ("blob/", "record/")
 #: The object that has all documents of another folder.
 _FOLDER: Final = "/versions"
 #: How often a transaction begins again before it is abandoned.
@@ -115,7 +114,7 @@ class _ObjectBackend(Backend):
             doomed = frozenset(
                 path
                 for path, change in documents.changes.items()
-                if change is None and path.startswith(_BY_DIGEST)
+                if change is None and path.startswith(BY_DIGEST)
             )
             try:
                 if doomed:
@@ -184,7 +183,7 @@ class _ObjectBackend(Backend):
             documents = _Objects(bucket, set(), only=doomed)
             result = action(documents)
             doomed = frozenset(path for path, change in documents.changes.items() if change is None)
-            pending = sorted(path for path in doomed if path.startswith(_BY_DIGEST))
+            pending = sorted(path for path in doomed if path.startswith(BY_DIGEST))
             for start in range(0, len(pending), _BATCH):
                 self._check_own(token)
                 bucket.remove(pending[start : start + _BATCH])
@@ -230,14 +229,14 @@ class _Objects(Documents):
     # -- reading -------------------------------------------------------------------------------------------
 
     def load(self, path: str) -> bytes | None:
-        if path.startswith(_BY_DIGEST):
+        if path.startswith(BY_DIGEST):
             found = self._bucket.get(path)
             return None if found is None else found[0]
         folder, name = folder_of(path)
         return self._folder(folder).get(name)
 
     def entry(self, path: str) -> Entry | None:
-        if path.startswith(_BY_DIGEST):
+        if path.startswith(BY_DIGEST):
             if path in self._known:
                 self.used.add(path)
                 return Entry(path, 0, 0.0)
@@ -249,7 +248,7 @@ class _Objects(Documents):
         return self.entries(folder).get(name)
 
     def entries(self, folder: str) -> dict[str, Entry]:
-        if f"{folder}/".startswith(_BY_DIGEST):
+        if f"{folder}/".startswith(BY_DIGEST):
             return {
                 path.rpartition("/")[2]: entry
                 for path, entry in self._bucket.listing(f"{folder}/").items()
@@ -259,7 +258,7 @@ class _Objects(Documents):
 
     def folders(self, below: str) -> list[str]:
         paths = self._bucket.listing(f"{below}/")
-        if f"{below}/" in _BY_DIGEST:
+        if f"{below}/" in BY_DIGEST:
             return sorted({folder_of(path)[0] for path in paths})
         folders = [path.removesuffix(_FOLDER) for path in paths]
         new = [folder for folder in folders if folder not in self._folders]
@@ -268,7 +267,7 @@ class _Objects(Documents):
         return visible_folders(folders, below)
 
     def chunks(self, path: str) -> Iterator[bytes] | None:
-        if path.startswith(_BY_DIGEST):
+        if path.startswith(BY_DIGEST):
             return self._bucket.chunks(path)
         data = self.load(path)
         return None if data is None else iter([data])
@@ -294,7 +293,7 @@ class _Objects(Documents):
         for path, change in self.changes.items():
             data = change.data() if isinstance(change, _Buffer) else change
             assert data is None or isinstance(data, bytes)
-            if path.startswith(_BY_DIGEST):
+            if path.startswith(BY_DIGEST):
                 assert data is not None
                 contents[path] = data
             else:

@@ -2,6 +2,7 @@
 
 blob/ab/DIGEST      contents
 record/ab/DIGEST    snapshots
+layer/ab/DIGEST     images saved from sessions, on which snapshots rest
 name/@NAME/1        the versions of a name, whose folder is escaped and, where it is long, goes on below
 """
 
@@ -14,10 +15,12 @@ from urllib.parse import unquote
 from planaria.storage.documents import Documents, Upload
 from planaria.storage.paths import escaped, folder_of
 
-__all__ = ["Kind", "Shelves", "is_by_digest", "is_version", "place_of"]
+__all__ = ["BY_DIGEST", "Kind", "Shelves", "is_by_digest", "is_version", "place_of"]
 
 #: What is kept by digest.
-Kind = Literal["blob", "record"]
+Kind = Literal["blob", "record", "layer"]
+#: How their paths begin.
+BY_DIGEST: Final = ("blob/", "record/", "layer/")
 
 _MARK: Final = "@"
 #: Characters of an escaped name in one folder; filesystems take 255 with the mark.
@@ -127,7 +130,7 @@ def is_version(path: str) -> bool:
 
 def is_by_digest(path: str) -> bool:
     """Whether something is kept by digest at a path."""
-    return path.startswith(("blob/", "record/"))
+    return path.startswith(BY_DIGEST)
 
 
 def place_of(kind: Kind, digest: str) -> str:

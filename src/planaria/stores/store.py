@@ -9,7 +9,8 @@ garbage.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -20,14 +21,17 @@ from planaria.errors import (
     SnapshotCorrupt,
     SnapshotMismatch,
     SnapshotNotFound,
+    SnapshotVersionError,
+    StorageError,
 )
 from planaria.files.chunks import digest_of
 from planaria.images.packing import pack_image, saved_layers, take_image
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.machine.image import find_image
 from planaria.machine.recipe import Recipe
+from planaria.snapshot.envelope import Envelope
 from planaria.snapshot.snapshot import Snapshot
-from planaria.storage.documents import Backend, Documents
+from planaria.storage.documents import CHUNK, Backend, Documents, Upload
 from planaria.stores.attachments import Attachments
 from planaria.stores.leases import Leases, MemoryLeases
 from planaria.stores.presence import Presence
@@ -77,6 +81,8 @@ class Garbage:
     snapshots: int
     blobs: int
     bytes: int
+    layers: int = 0
+    """Images that were saved from sessions."""
 
 
 class Store:
@@ -96,8 +102,6 @@ class Store:
         """Who works with this store."""
         #: The newest versions that were read for `newest_of_all`, with the revisions that they are of.
         self._known: dict[str, tuple[Hashable, Version]] = {}
-        #: The names of images that are among the attachments.
-        self._images: set[str] = set()
 
     def _read(self, action: Callable[[Shelves], Result]) -> Result:
         return self._backend.read(lambda documents: action(Shelves(documents)))
@@ -132,26 +136,24 @@ class Store:
         check_name(name)
         if not isinstance(snapshot, Snapshot):
             snapshot = Snapshot(snapshot)
-        if snapshot.parent is None:
-            self.keep_images(snapshot)
         saved_at = time.time()
         fields = (snapshot.digest, len(snapshot), saved_at)
         entry = encode((*fields, note) if note else fields)
 
-        def action(shelves: Shelves) -> int:
+        def action(shelves: Shelves, layers: Mapping[str, Upload]) -> int:
             numbers = shelves.numbers(name)
             if not isinstance(expected, NotGiven):
                 newest = _version(shelves, name, numbers[-1]) if numbers else None
                 if newest != expected:
                     raise SnapshotConflict(_conflict(name, expected, newest))
-            _put(shelves, snapshot)
+            _put(shelves, snapshot, layers)
             number = shelves.append(name, entry)
             if keep is not None:
                 for old in numbers[: max(0, len(numbers) + 1 - max(1, keep))]:
                     shelves.forget(name, old)
             return number
 
-        return Version(self._write(action), snapshot.digest, len(snapshot), saved_at, note)
+        return Version(self._write_with_layers(action), snapshot.digest, len(snapshot), saved_at, note)
 
     def replace(self, name: str, version: Version, snapshot: Snapshot) -> bool:
         """Keep a complete snapshot in place of the delta that was saved as `version`, of the same state.
@@ -160,18 +162,37 @@ class Store:
         saves on top of it. False, and nothing is changed, when it is not the newest one of `name` any more.
         """
         check_name(name)
-        self.keep_images(snapshot)
         entry = encode((version.digest, version.size, version.saved_at, version.note, snapshot.digest))
 
-        def action(shelves: Shelves) -> bool:
+        def action(shelves: Shelves, layers: Mapping[str, Upload]) -> bool:
             numbers = shelves.numbers(name)
             if not numbers or _version(shelves, name, numbers[-1]) != version:
                 return False
-            _put(shelves, snapshot)
+            _put(shelves, snapshot, layers)
             shelves.replace(name, version.number, entry)
             return True
 
-        return self._write(action)
+        return self._write_with_layers(action)
+
+    def _write_with_layers(self, action: Callable[[Shelves, Mapping[str, Upload]], Result]) -> Result:
+        """Write what may rest on images that this store lacks: these are brought when they are asked for.
+
+        They become visible with what rests on them, so no collection of garbage comes between.
+        """
+        uploads: dict[str, Upload] = {}
+        try:
+            while True:
+                try:
+                    return self._write(lambda shelves: action(shelves, uploads))
+                except _LayerMissing as missing:
+                    upload = uploads[missing.digest] = self._backend.upload()
+                    data = pack_image(missing.recipe)
+                    for start in range(0, len(data), CHUNK):
+                        upload.write(data[start : start + CHUNK])
+        finally:
+            for upload in uploads.values():
+                with suppress(StorageError):  # what was adopted is not discarded
+                    upload.discard()
 
     def newest(self, name: str) -> Version | None:
         """The newest version of a name; None for a name that is not there."""
@@ -205,7 +226,8 @@ class Store:
     def load(self, name: str, version: int | str | None = None) -> Snapshot:
         """The newest snapshot of `name`, or a version by number or digest; a delta comes with its parents.
 
-        Raises SnapshotNotFound, and SnapshotCorrupt when the store is damaged.
+        Raises SnapshotNotFound, SnapshotCorrupt when the store is damaged, and SnapshotVersionError for what
+        a later version of planaria has written in a way that this one does not know.
         """
         check_name(name)
 
@@ -226,13 +248,13 @@ class Store:
         return found
 
     def keep_images(self, snapshot: Snapshot) -> None:
-        """Keep what the snapshot's image cannot be made without elsewhere: images saved from sessions."""
+        """Keep what the snapshot's image cannot be made without elsewhere, images saved from sessions, also
+        when no snapshot here rests on them: until someone drops the attachments.
+        """
         for layer in _saved_layers(snapshot):
             name = _image_name(layer)
-            if name not in self._images and find_image(layer) is not None:
-                if not self.attachments.has("image", name):
-                    self.attachments.put("image", name, pack_image(layer))
-                self._images.add(name)
+            if find_image(layer) is not None and not self.attachments.has("image", name):
+                self.attachments.put("image", name, pack_image(layer))
 
     def take_images(self, snapshot: Snapshot) -> None:
         """Put images that the snapshot rests on, and that this computer lacks, into its cache. Raises
@@ -240,13 +262,20 @@ class Store:
         """
         for layer in _saved_layers(snapshot):
             if find_image(layer) is None:
-                data = self.attachments.get("image", _image_name(layer))
+                data = self._layer(layer)
                 if data is None:
                     continue  # which restoring reports
                 try:
                     take_image(layer, data)
                 except ImageError as error:
                     raise SnapshotCorrupt(str(error)) from error
+
+    def _layer(self, recipe: Recipe) -> bytes | None:
+        digest = recipe.saved
+        assert digest is not None
+        data = self._read(lambda shelves: shelves.get("layer", digest))
+        # Earlier versions kept all of them as attachments.
+        return self.attachments.get("image", _image_name(recipe)) if data is None else data
 
     def list(self) -> list[str]:
         """The names, sorted."""
@@ -279,9 +308,11 @@ class Store:
         self._write(action)
 
     def collect_garbage(self) -> Garbage:
-        """Remove what no version of any name needs, also as a parent's parent, and what killed writers left.
+        """Remove what no version of any name needs, also as a parent's parent or as the image of a snapshot,
+        and what killed writers left. What `planaria setup --to` has sent stays.
 
-        Raises SnapshotCorrupt, and removes nothing, when a record that is needed cannot be read.
+        Raises SnapshotCorrupt, or SnapshotVersionError for what a later version has written, and removes
+        nothing, when a record that is needed cannot be read.
         """
         return self._write(_sweep)
 
@@ -324,7 +355,20 @@ def check_name(name: str) -> None:
 _Part = bytes | str
 
 
-def _put(shelves: Shelves, snapshot: Snapshot) -> None:
+class _LayerMissing(Exception):
+    """A snapshot rests on an image that is at hand, but not in the store."""
+
+    def __init__(self, recipe: Recipe, digest: str) -> None:
+        super().__init__(digest)
+        self.recipe = recipe
+        self.digest = digest
+
+
+def _put(shelves: Shelves, snapshot: Snapshot, layers: Mapping[str, Upload]) -> None:
+    """Keep a snapshot and all that it rests on; `layers` are the images that were brought for it.
+
+    Raises _LayerMissing for one that was not.
+    """
     one: Snapshot | None = snapshot
     while one is not None and not shelves.has("record", one.digest):
         parts, blobs = _split(one)
@@ -337,8 +381,36 @@ def _put(shelves: Shelves, snapshot: Snapshot) -> None:
                 f"snapshot {one.digest[:12]} is a delta of {parent[:12]}, which is not in this store: "
                 "save that first"
             )
+        if parent is None:  # a delta is of the same image as its parent
+            _put_layers(shelves, one, layers)
         shelves.put("record", one.digest, encode((parent, parts)))
         one = one.parent
+
+
+def _put_layers(shelves: Shelves, snapshot: Snapshot, layers: Mapping[str, Upload]) -> None:
+    for recipe in _saved_layers(snapshot):
+        digest = recipe.saved
+        assert digest is not None
+        if shelves.has("layer", digest):
+            continue
+        if digest in layers:
+            shelves.put_upload("layer", digest, layers[digest])
+        elif find_image(recipe) is not None:  # otherwise restoring reports that it is missing
+            raise _LayerMissing(recipe, digest)
+
+
+def _layers_of(parts: list[_Part]) -> set[str]:
+    """The digests of the saved images that the snapshot of these parts rests on. Raises SnapshotCorrupt."""
+    beginning = parts[0] if parts else b""
+    if not isinstance(beginning, bytes):
+        raise SnapshotCorrupt("a record of this store is damaged: it does not begin as a snapshot does")
+    if b'"saved"' not in beginning:
+        return set()
+    try:
+        recipe = Recipe.from_json(Envelope.header_of(beginning)["image"]["recipe"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise SnapshotCorrupt(f"the image of a snapshot in this store cannot be read: {error}") from error
+    return {layer.saved for layer in saved_layers(recipe) if layer.saved is not None}
 
 
 def _split(snapshot: Snapshot) -> tuple[list[_Part], dict[str, bytes]]:
@@ -372,6 +444,8 @@ def _read_record(data: bytes | None, digest: str) -> tuple[str | None, list[_Par
     match value:
         case ((str() | None) as parent, list(parts)) if all(isinstance(part, (bytes, str)) for part in parts):
             return parent, parts
+        case ((str() | None), list(), *_):
+            raise SnapshotVersionError(_later(f"the record of snapshot {digest[:12]}"))
     raise SnapshotCorrupt(f"the record of snapshot {digest[:12]} in this store is damaged")
 
 
@@ -424,7 +498,16 @@ def _read_version(name: str, number: int, data: bytes) -> Version:
             return Version(number, digest, size, saved_at, note)
         case (str(digest), int(size), float(saved_at), bytes(note), str(folded)):
             return Version(number, digest, size, saved_at, note, folded)
+        case (str(), int(), float(), bytes(), *_):
+            raise SnapshotVersionError(_later(f"version {number} of {name!r}"))
     raise SnapshotCorrupt(f"version {number} of {name!r} in this store is damaged")
+
+
+def _later(what: str) -> str:
+    return (
+        f"{what} in this store was written by a later version of planaria, in a way that this one does not "
+        "know: update this one, or run the later version for the sessions of this store until all are updated"
+    )
 
 
 def _conflict(name: str, expected: Version | None, newest: Version | None) -> str:
@@ -439,6 +522,7 @@ def _sweep(shelves: Shelves) -> Garbage:
     """Mark from the names, then remove what was not marked."""
     records: set[str] = set()
     blobs: set[str] = set()
+    layers: set[str] = set()
     pending = [version.kept_digest for name in shelves.names() for version in _versions(shelves, name)]
     while pending:
         digest = pending.pop()
@@ -447,9 +531,10 @@ def _sweep(shelves: Shelves) -> Garbage:
         records.add(digest)
         parent, parts = _read_record(shelves.get("record", digest), digest)
         blobs.update(part for part in parts if isinstance(part, str))
+        layers |= _layers_of(parts)
         if parent is not None:
             pending.append(parent)
-    needed: dict[Kind, set[str]] = {"record": records, "blob": blobs}
+    needed: dict[Kind, set[str]] = {"record": records, "blob": blobs, "layer": layers}
     garbage = {
         kind: {digest: size for digest, size in shelves.sizes(kind).items() if digest not in digests}
         for kind, digests in needed.items()
@@ -459,7 +544,7 @@ def _sweep(shelves: Shelves) -> Garbage:
             shelves.remove(kind, digest)
     shelves.remove_partial()
     freed = sum(size for found in garbage.values() for size in found.values())
-    return Garbage(len(garbage["record"]), len(garbage["blob"]), freed)
+    return Garbage(len(garbage["record"]), len(garbage["blob"]), freed, len(garbage["layer"]))
 
 
 def unneeded(documents: Documents, paths: Collection[str]) -> list[str]:
@@ -481,6 +566,7 @@ def unneeded(documents: Documents, paths: Collection[str]) -> list[str]:
         parent, parts = _read_record(shelves.get("record", digest), digest)
         needed.add(place)
         needed.update(place_of("blob", part) for part in parts if isinstance(part, str))
+        needed.update(place_of("layer", one) for one in _layers_of(parts))
         if parent is not None:
             pending.append(parent)
     return [path for path in paths if path not in needed and is_by_digest(path)]

@@ -11,7 +11,8 @@
         changes      so many, each: size of the path (uint16), size of the contents (int64; -1 removes), path
         contents     back to back
 
-Numbers are little-endian. A last entry that is not whole is not there: its writer was killed, or the machine
+Numbers are little-endian. Zeros may follow, which the next entries overwrite: a file that does not grow is
+flushed in half the time. A last entry that is not whole is not there: its writer was killed, or the machine
 stopped, before it was answered. Anywhere else it is damage, by which nothing is dropped. Those who write and
 read hold the lock of the backend.
 """
@@ -33,7 +34,7 @@ from planaria.errors import StorageError
 from planaria.storage.atomic import sync_directory
 from planaria.storage.paths import folder_of
 
-__all__ = ["ChangeLog", "Logged"]
+__all__ = ["ChangeLog", "Logged", "LoggedFolder"]
 
 _MAGIC: Final = b"\x8aPLNlog\n"
 _GENERATION: Final = 8
@@ -42,6 +43,8 @@ _SIZE: Final = struct.Struct("<8sI16s")
 _HEAD: Final = struct.Struct("<dI")
 _CHANGE: Final = struct.Struct("<Hq")
 _REMOVED: Final = -1
+#: So many zeros are written behind an entry that has come to the end of the file.
+_RESERVE: Final = 64 << 10
 #: The most bytes of an entry; what is larger is kept in files.
 MOST: Final = (1 << 32) - 1
 
@@ -63,6 +66,29 @@ class Logged:
         return self.size == _REMOVED
 
 
+class LoggedFolder:
+    """The last changes of the documents of a folder."""
+
+    __slots__ = ("last", "present", "removed")
+
+    def __init__(self) -> None:
+        self.present: dict[str, Logged] = {}
+        """By name, those that were written last."""
+        self.removed: dict[str, Logged] = {}
+        """Those that were removed."""
+        self.last = 0
+        """Where the contents of the latest change are."""
+
+    def take(self, name: str, logged: Logged) -> None:
+        """Know another change."""
+        self.last = logged.offset
+        (self.present if logged.is_removed else self.removed).pop(name, None)
+        (self.removed if logged.is_removed else self.present)[name] = logged
+
+
+_UNCHANGED: Final = LoggedFolder()
+
+
 class _File:
     """One generation of the log. It is closed when it is used no more."""
 
@@ -72,6 +98,8 @@ class _File:
         status = os.fstat(self.descriptor)
         self.identity = (status.st_dev, status.st_ino)
         self.generation = b""
+        self.written = 0
+        """Where the last whole entry that is known here ends."""
         self._flushed = 0
         self._flushing = threading.Lock()
 
@@ -95,7 +123,7 @@ class _File:
         """Have everything up to `end` on the disk. Of several that come at once, one does it for all."""
         with self._flushing:
             if self._flushed < end:
-                written = os.fstat(self.descriptor).st_size
+                written = self.written
                 _datasync(self.descriptor)
                 self._flushed = written
 
@@ -112,7 +140,9 @@ class ChangeLog:
         self._file = None
         self.end = 0
         """Where the last whole entry ends: the size of the file."""
-        self._folders: dict[str, dict[str, Logged]] = {}
+        self._folders: dict[str, LoggedFolder] = {}
+        #: Whether something else than zeros follows the last whole entry: of a writer that was killed.
+        self._has_rest = False
 
     # -- reading -------------------------------------------------------------------------------------------
 
@@ -134,6 +164,8 @@ class ChangeLog:
                 raise StorageError(f"{self._place} is damaged: its beginning is not that of a log of changes")
             file.generation = head[len(_MAGIC) :]
             self._file, self.end = file, _BEGIN
+        elif not os.pread(self._file.descriptor, _GENERATION, self.end).strip(b"\0"):
+            return  # nothing was added, or there are zeros where the next entry will be
         if self.end < status.st_size:
             self._read_on(self._file, self._file.read(self.end, status.st_size - self.end))
 
@@ -144,6 +176,8 @@ class ChangeLog:
             self._take(body, self.end + _SIZE.size)
             at += _SIZE.size + len(body)
             self.end += _SIZE.size + len(body)
+        file.written = self.end
+        self._has_rest = bool(data[at:].strip(b"\0"))
         if at < len(data) and _is_damaged(data, at, file.generation):
             raise StorageError(
                 f"{self._place} is damaged at byte {self.end}, so that what was saved later cannot be read. "
@@ -161,7 +195,7 @@ class ChangeLog:
             changes.append((body[at - length : at].decode(), size))
         for path, size in changes:
             folder, name = folder_of(path)
-            self._folders.setdefault(folder, {})[name] = Logged(offset + at, size, modified)
+            self._folders.setdefault(folder, LoggedFolder()).take(name, Logged(offset + at, size, modified))
             at += max(0, size)
 
     @property
@@ -174,19 +208,20 @@ class ChangeLog:
         """The folders that have changes."""
         return list(self._folders)
 
-    def in_folder(self, folder: str) -> Mapping[str, Logged]:
+    def in_folder(self, folder: str) -> LoggedFolder:
         """The last changes of the documents of a folder."""
-        return self._folders.get(folder, {})
+        return self._folders.get(folder, _UNCHANGED)
 
     def find(self, path: str) -> Logged | None:
         """The last change of a document, if there is one."""
         folder, name = folder_of(path)
-        return self.in_folder(folder).get(name)
+        found = self.in_folder(folder)
+        return found.present.get(name) or found.removed.get(name)
 
     def changes(self) -> Iterator[tuple[str, Logged]]:
         """The last change of each document."""
         for folder, found in self._folders.items():
-            for name, logged in found.items():
+            for name, logged in (*found.present.items(), *found.removed.items()):
                 yield (f"{folder}/{name}" if folder else name), logged
 
     def contents(self, logged: Logged) -> bytes:
@@ -202,16 +237,30 @@ class ChangeLog:
             self._create(self._place)
         assert self._file is not None
         entry, body_at = _entry(changes, self._file.generation)
+        descriptor = self._file.descriptor
         try:
-            if os.fstat(self._file.descriptor).st_size > self.end:  # of a writer that was killed
-                os.ftruncate(self._file.descriptor, self.end)
-            _write(self._file.descriptor, entry, self.end)
+            if self._has_rest:
+                os.ftruncate(descriptor, self.end)
+            if self.end + len(entry) <= os.fstat(descriptor).st_size or not self._is_reserved(entry):
+                _write(descriptor, entry, self.end)
         except OSError:
             with contextlib.suppress(OSError):
-                os.ftruncate(self._file.descriptor, self.end)
+                os.ftruncate(descriptor, self.end)
             raise
+        self._has_rest = False
         self._take(entry[body_at:], self.end + body_at)
         self.end += len(entry)
+        self._file.written = self.end
+
+    def _is_reserved(self, entry: bytes) -> bool:
+        """Add an entry with zeros behind it; False where there is no room for these."""
+        assert self._file is not None
+        try:
+            _write(self._file.descriptor, entry + bytes(_RESERVE), self.end)
+        except OSError:
+            os.ftruncate(self._file.descriptor, self.end)
+            return False
+        return True
 
     def _create(self, place: Path) -> None:
         """Begin a log that has no changes."""
@@ -236,6 +285,7 @@ class ChangeLog:
         os.replace(partial, self._place)
         sync_directory(self._place.parent)
         self._file, self.end, self._folders = other._file, other.end, other._folders
+        self._has_rest = False
 
     def flusher(self) -> _Flush:
         """What has all that was added up to now on the disk, without a lock."""
@@ -274,7 +324,7 @@ def _is_damaged(data: bytes, at: int, generation: bytes) -> bool:
     does not begin as one, or whole entries follow.
     """
     begin = data[at : at + len(generation)]
-    if begin.strip(b"\0") and not generation.startswith(begin):
+    if not generation.startswith(begin.rstrip(b"\0")):
         return True
     while (at := data.find(generation, at + 1)) >= 0:
         if _body(data, at, generation) is not None:

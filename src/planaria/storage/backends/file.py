@@ -17,6 +17,7 @@ import contextlib
 import errno
 import json
 import os
+import stat
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -208,6 +209,8 @@ class FileDocuments(Documents):
     def __init__(self, root: Path) -> None:
         super().__init__()
         self._root = root
+        #: Folders that were found to be directories, or to be missing, so that files can be put there.
+        self._checked: set[str] = set()
 
     def check_way(self, path: str) -> None:
         """Raises StorageError when a folder below the first is a symbolic link."""
@@ -225,12 +228,16 @@ class FileDocuments(Documents):
         self.check_way(path)
         if any(why_not_a_segment(name.removeprefix(".")) is not None for name in path.split("/")):
             raise StorageError(f"{path!r} cannot be the path of a file in the storage at {self._root}")
-        place = self._root / path
-        if place.is_dir() and not place.is_symlink():
-            raise StorageError(f"{place} is a directory where the storage needs a file: remove it")
-        for folder in [] if is_removal else list(place.parents)[: path.count("/")]:
-            if folder.exists() and not folder.is_dir():
+        place = os.path.join(self._root, path)
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            if stat.S_ISDIR(os.lstat(place).st_mode):
+                raise StorageError(f"{place} is a directory where the storage needs a file: remove it")
+        end = -1 if is_removal else len(path)
+        while (end := path.rfind("/", 0, max(0, end))) > 0 and path[:end] not in self._checked:
+            folder = os.path.join(self._root, path[:end])
+            if os.path.exists(folder) and not os.path.isdir(folder):
                 raise StorageError(f"{folder} is a file where the storage needs a directory: remove it")
+            self._checked.add(path[:end])
 
     def _open(self, path: str) -> BinaryIO | None:
         self.check_way(path)

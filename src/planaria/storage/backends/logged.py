@@ -79,7 +79,8 @@ class LoggedBackend(FileBackend):
     def write(self, action: Callable[[Documents], Result]) -> Result:
         here = self._here
         with file_failures(self.path):
-            self._staging.mkdir(parents=True, exist_ok=True)
+            if not self._staging.is_dir():
+                self._staging.mkdir(parents=True, exist_ok=True)
             with here.turn, self._locked(exclusive=True):
                 if self._journal.exists():
                     self._carry_out()
@@ -229,19 +230,20 @@ class _LoggedDocuments(Documents):
 
     def entries(self, folder: str) -> dict[str, Entry]:
         found = self._files.entries(folder)
-        for name, logged in self._log.in_folder(folder).items():
-            if logged.is_removed:
-                found.pop(name, None)
-            else:
-                found[name] = self._entry(logged)
+        changes = self._log.in_folder(folder)
+        for name in found.keys() & changes.removed.keys():
+            del found[name]
+        for name, logged in changes.present.items():
+            found[name] = self._entry(logged)
         return found
 
     def folders(self, below: str) -> list[str]:
         known = {*self._files.folders(below), *visible_folders(self._log.folders, below)}
-        return sorted(folder for folder in known if not self._log.in_folder(folder) or self.entries(folder))
+        return sorted(
+            folder for folder in known if not self._log.in_folder(folder).removed or self.entries(folder)
+        )
 
     def revision(self, folder: str) -> Revision:
         found = self._files.revision(folder)
-        logged = self._log.in_folder(folder)
-        last = max((one.offset for one in logged.values()), default=0)
+        last = self._log.in_folder(folder).last
         return Revision((found.value, self._log.generation, last), found.is_complete)

@@ -19,7 +19,7 @@ from planaria.stores.store import Store, Version, is_worth_a_delta
 
 __all__ = ["Folding", "is_beyond_folding"]
 
-_LOG: Final = logging.getLogger("planaria.pool")
+_LOG: Final = logging.getLogger("planaria.stores")
 
 #: A delta of so many times the size at which it is folded is not saved: the step saves a complete snapshot.
 _MOST: Final = 4
@@ -31,7 +31,9 @@ def is_beyond_folding(snapshot: Snapshot, base: Snapshot) -> bool:
 
 
 class Folding:
-    """The deltas of one worker that have to be folded, and the thread that does it while there are some."""
+    """The deltas of a worker or server that have to be folded, and the thread that does it while there are
+    some.
+    """
 
     def __init__(self, store: Store, adopt: Callable[[str, Snapshot, Snapshot], None]) -> None:
         """`adopt` is called with a name, the complete snapshot that its delta was of, and the new one."""
