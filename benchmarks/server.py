@@ -1,13 +1,16 @@
 """What the server costs beside the sessions that it serves: round trips over HTTP, parked sessions, memory.
 
-The server runs in a process of its own, on loopback. Redis is started when `redis-server` is installed.
+The server runs in a process of its own, on loopback. Redis is started when `redis-server` is installed; the page
+is opened in Chromium when playwright is installed.
 """
 
 from __future__ import annotations
 
 import http.client
+import importlib.util
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,6 +33,7 @@ class Client:
     """Requests over one connection."""
 
     def __init__(self, url: str, process: int) -> None:
+        self.url = url
         self.process = process
         self._connection = http.client.HTTPConnection(url.removeprefix("http://"), timeout=600)
 
@@ -153,7 +157,48 @@ def live(watch: Stopwatch, repeats: int) -> None:
         watch.record(client.memory())
 
 
+def started(watch: Stopwatch, repeats: int) -> None:
+    """From the command to the first answer."""
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        with server() as client:
+            client.ask("GET", "/health")
+            watch.record(time.perf_counter() - begin)
+
+
+def painted(watch: Stopwatch, repeats: int) -> None:
+    """The first paint of the page with a session of three cells, in a browser without a cache."""
+    from playwright.sync_api import sync_playwright
+
+    script = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+    with server("--ui") as client, sync_playwright() as playwright:
+        client.ask("POST", "/v1/sessions", {"id": "one"})
+        for code in ("print(1)", "6 * 7", "import math"):
+            client.ask("POST", "/v1/sessions/one/run", {"code": code})
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        for number in range(1 + repeats):
+            context = browser.new_context(viewport={"width": 1360, "height": 860})
+            page = context.new_page()
+            page.goto(f"{client.url}/#one")
+            page.locator("#cells .cell .cm-content").first.wait_for()
+            if number:
+                watch.record(page.evaluate(script) / 1e3)
+            context.close()
+        browser.close()
+
+
+def assets(watch: Stopwatch, _repeats: int) -> None:
+    """All files of the page."""
+    import planaria.server
+
+    files = (Path(planaria.server.__file__).parent / "ui").rglob("*")
+    watch.record(sum(one.stat().st_size for one in files if one.is_file()))
+
+
+_HAS_BROWSER = importlib.util.find_spec("playwright") is not None and shutil.which("chromium") is not None
+
 ROWS = (
+    Row("start of `planaria serve`, to its first answer", {"ours": started}, most=1.0, repeats=10),
     Row("run over HTTP, less the execution", {"ours": round_trip()}, most=0.002, repeats=200),
     Row("the same with a SQLite store", {"ours": round_trip("sqlite")}, repeats=100),
     Row("the same with a directory as store", {"ours": round_trip("files")}, repeats=50),
@@ -161,6 +206,8 @@ ROWS = (
     Row("resume a parked session, files", {"ours": resumed("files")}, most=0.02),
     Row("resume a parked session, Redis", {"ours": resumed("redis")}, most=0.03),
     Row("200 live sessions", {"ours": live}, most=400e6, unit="bytes", repeats=1),
+    Row("files of the page", {"ours": assets}, most=1.5e6, unit="bytes", repeats=1),
+    *((Row("first paint of the page", {"ours": painted}, most=0.5, repeats=10),) if _HAS_BROWSER else ()),
 )
 
 if __name__ == "__main__":

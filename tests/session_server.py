@@ -65,6 +65,7 @@ def served_to_e2b(**settings: Any) -> Iterator[Served]:
     ):
         patch.setenv("E2B_API_URL", server.url)
         patch.setenv("E2B_SANDBOX_URL", server.url)
+        patch.setenv("E2B_VOLUME_API_URL", server.url)
         patch.setenv("E2B_API_KEY", "the-key")
         patch.setenv("E2B_HTTP_VERSION", "1.1")
         yield server

@@ -6,28 +6,28 @@ Run as a program, it writes the table.
 from __future__ import annotations
 
 import asyncio
+import enum
 import inspect
 import re
-import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
 import e2b
 import e2b_code_interpreter  # type: ignore[import-untyped,unused-ignore]
-import pytest
-from e2b import CommandExitException, SandboxException
+import e2b_other_probes
+import e2b_sandbox_probes
+from e2b import CommandExitException
+from e2b_probes import METHODS, Probe, got, is_asynchronous
 from session_server import served_to_e2b
 
-__all__ = ["DOCUMENT", "METHODS", "methods_of", "run_all", "table"]
+__all__ = ["DOCUMENT", "in_document", "methods_of", "run_all", "run_both", "table"]
 
 DOCUMENT: Final = Path(__file__).resolve().parents[2] / "docs" / "server.md"
 _BEGIN, _END = "<!-- made by tests/server/e2b_methods.py -->\n", "<!-- end -->\n"
 
-Probe = Callable[[Any], Awaitable[None]]
-#: By what an SDK calls a method, on a sandbox or below it.
-METHODS: Final[dict[str, Probe]] = {}
-#: Values, and what only computes an address.
+#: Modules that register the probes.
+_PROBES: Final = (e2b_sandbox_probes, e2b_other_probes)
+#: Values of a sandbox, and what only computes an address.
 _VALUES: Final = frozenset(
     [
         "beta_pause",
@@ -47,248 +47,52 @@ _VALUES: Final = frozenset(
         "traffic_access_token",
         "get_mcp_url",
         "get_host",
-        "pid",
     ]
 )
-
-
-def probe(*names: str) -> Callable[[Probe], Probe]:
-    def register(function: Probe) -> Probe:
-        METHODS.update(dict.fromkeys(names, function))
-        return function
-
-    return register
-
-
-async def got(value: Any) -> Any:
-    """What a method of either SDK returned."""
-    return await value if inspect.isawaitable(value) else value
+#: Classes of values, of the SDKs' own connections, and what is a part of a sandbox.
+_NOT_RESOURCES: Final = frozenset(
+    [
+        "ApiClient",
+        "ConnectionConfig",
+        "VolumeConnectionConfig",
+        "EntryInfo",
+        "WriteInfo",
+        "Context",
+        "Execution",
+        "ExecutionError",
+        "Logs",
+        "Result",
+        "ReadyCmd",
+        "TemplateBase",
+        "Git",
+        "Sandbox",
+    ]
+)
+#: What asks nothing of a server: it builds a description, or formats one.
+_LOCAL: Final = re.compile(r"Template\.(from_\w+|skip_cache|to_dockerfile|to_json)|Secret\.(fill|iam_token)")
 
 
 def methods_of(sandbox: Any) -> set[str]:
-    """The methods of a sandbox of either SDK, of what it has, and of handles."""
+    """The methods of one of the SDKs: of a sandbox, of what it has, and of the other classes."""
     found = {name for name in dir(type(sandbox)) if not name.startswith("_")} - _VALUES
-    for part in ("files", "commands", "pty"):
+    for part in ("files", "commands", "pty", "git"):
         names = {name for name in dir(getattr(sandbox, part)) if not name.startswith("_")}
         found |= {f"{part}.{name}" for name in names}
-    return found | {"git"}
+    asynchronous = is_asynchronous(sandbox)
+    for name, kind in {**vars(e2b), **vars(e2b_code_interpreter)}.items():
+        is_class = inspect.isclass(kind) and kind.__module__.startswith("e2b")
+        if not is_class or issubclass(kind, (BaseException, enum.Enum)) or name.startswith("_"):
+            continue
+        if name.startswith("Async") == asynchronous and name.removeprefix("Async") not in _NOT_RESOURCES:
+            own = {one for one in dir(kind) if not one.startswith("_") and _is_method(kind, one)}
+            found |= {f"{name.removeprefix('Async')}.{one}" for one in own}
+    return {name for name in found if not _LOCAL.fullmatch(name)}
 
 
-# -- sandboxes -----------------------------------------------------------------------------------------------
-
-
-@probe("create", "kill")
-async def _create(box: Any) -> None:
-    one = await got(type(box).create(envs={"X": "7"}, metadata={"of": "create"}))
-    assert (await got(one.commands.run("echo $X"))).stdout == "7\n"
-    assert await got(one.kill()) is True
-    assert await got(type(box).kill(one.sandbox_id)) is False
-
-
-@probe("list")
-async def _list(box: Any) -> None:
-    paginator = type(box).list(query=e2b.SandboxQuery(metadata={"of": "methods"}))
-    assert [one.sandbox_id for one in await got(paginator.next_items())] == [box.sandbox_id]
-
-
-@probe("get_info", "is_running", "set_timeout")
-async def _info(box: Any) -> None:
-    before = (await got(box.get_info())).end_at
-    await got(box.set_timeout(7200))
-    info = await got(type(box).get_info(box.sandbox_id))
-    assert info.end_at > before
-    assert info.metadata == {"of": "methods"}
-    assert await got(box.is_running()) is True
-
-
-@probe("pause", "connect")
-async def _pause(box: Any) -> None:
-    await got(box.run_code("paused = 5"))
-    assert await got(box.pause()) is True
-    assert await got(box.is_running()) is False
-    again = await got(type(box).connect(box.sandbox_id))
-    assert (await got(again.run_code("paused"))).text == "5"
-
-
-@probe("fork")
-async def _fork(box: Any) -> None:
-    await got(box.run_code("forked = 1"))
-    one, two = await got(box.fork(count=2))
-    await got(one.run_code("forked = 2"))
-    assert [(await got(each.run_code("forked"))).text for each in (box, one, two)] == ["1", "2", "1"]
-    await got(one.kill())
-    await got(two.kill())
-
-
-@probe("create_snapshot", "list_snapshots", "delete_snapshot")
-async def _snapshots(box: Any) -> None:
-    await got(box.run_code("saved = 3"))
-    made = await got(box.create_snapshot(name="three"))
-    listed = await got(type(box).list_snapshots().next_items())
-    assert [one.snapshot_id for one in listed] == [made.snapshot_id]
-    copy = await got(type(box).create(made.snapshot_id))
-    assert (await got(copy.run_code("saved"))).text == "3"
-    await got(copy.kill())
-    assert await got(type(box).delete_snapshot(made.snapshot_id)) is True
-
-
-@probe("download_url", "upload_url")
-async def _urls(box: Any) -> None:
-    await got(box.files.write("signed.txt", "here"))
-    import httpx
-
-    async with httpx.AsyncClient(timeout=120) as client:
-        assert (await client.get(await got(box.download_url("signed.txt")))).text == "here"
-        files = {"file": ("signed.txt", b"new")}
-        assert (await client.post(await got(box.upload_url("signed.txt")), files=files)).status_code == 200
-    assert await got(box.files.read("signed.txt")) == "new"
-
-
-@probe("get_metrics")
-async def _metrics(box: Any) -> None:
-    assert await got(box.get_metrics()) is not None
-
-
-@probe("update_network")
-async def _network(box: Any) -> None:
-    await got(box.update_network({"allow_out": ["example.com"]}))
-
-
-@probe("get_mcp_token")
-async def _mcp(box: Any) -> None:
-    with_gateway = await got(type(box).create(mcp={"duckduckgo": {}}))
-    assert await got(with_gateway.get_mcp_token())
-
-
-# -- code ----------------------------------------------------------------------------------------------------
-
-
-@probe("run_code")
-async def _code(box: Any) -> None:
-    printed: list[str] = []
-    found = await got(
-        box.run_code("x = 1\nprint('p')\nx + 1", on_stdout=lambda one: printed.append(one.line))
-    )
-    assert (found.text, found.logs.stdout, printed) == ("2", ["p\n"], ["p\n"])
-    error = (await got(box.run_code("1 / 0"))).error
-    assert (error.name, error.value) == ("ZeroDivisionError", "division by zero")
-    assert (await got(box.run_code("echo $Q", language="bash", envs={"Q": "7"}))).logs.stdout == ["7\n"]
-
-
-@probe("create_code_context", "list_code_contexts", "restart_code_context", "remove_code_context")
-async def _contexts(box: Any) -> None:
-    before = len(await got(box.list_code_contexts()))
-    context = await got(box.create_code_context(cwd="/tmp"))
-    await got(box.run_code("y = 1", context=context))
-    assert (await got(box.run_code("y"))).error.name == "NameError"
-    assert len(await got(box.list_code_contexts())) == before + 1
-    await got(box.restart_code_context(context))
-    assert (await got(box.run_code("y", context=context))).error.name == "NameError"
-    await got(box.remove_code_context(context))
-    assert len(await got(box.list_code_contexts())) == before
-
-
-# -- files ---------------------------------------------------------------------------------------------------
-
-
-@probe("files.write", "files.read", "files.write_files")
-async def _contents(box: Any) -> None:
-    assert (await got(box.files.write("a/b.txt", "text"))).path == "/home/user/a/b.txt"
-    await got(box.files.write_files([{"path": "c.txt", "data": "1"}, {"path": "/tmp/d", "data": b"\0\xff"}]))
-    assert await got(box.files.read("a/b.txt")) == "text"
-    assert await got(box.files.read("/tmp/d", format="bytes")) == b"\0\xff"
-
-
-@probe("files.list", "files.exists", "files.get_info", "files.make_dir", "files.rename", "files.remove")
-async def _tree(box: Any) -> None:
-    assert await got(box.files.make_dir("tree")) is True
-    await got(box.files.write("tree/one.txt", "1234"))
-    assert [one.name for one in await got(box.files.list("tree"))] == ["one.txt"]
-    info = await got(box.files.get_info("tree/one.txt"))
-    assert (info.size, info.permissions, info.owner) == (4, "-rw-r--r--", "user")
-    assert (await got(box.files.rename("tree/one.txt", "tree/two.txt"))).path == "/home/user/tree/two.txt"
-    await got(box.files.remove("tree"))
-    assert await got(box.files.exists("tree")) is False
-
-
-@probe("files.watch_dir")
-async def _watch(box: Any) -> None:
-    await got(box.files.make_dir("watched"))
-    seen: list[str] = []
-    if inspect.iscoroutinefunction(box.files.watch_dir):
-        ready = asyncio.Event()
-
-        def take(event: Any) -> None:
-            seen.append(event.type.value)
-            ready.set()
-
-        handle = await box.files.watch_dir("watched", take)
-        await box.files.write("watched/w.txt", "1")
-        await asyncio.wait_for(ready.wait(), 60)
-    else:
-        handle = box.files.watch_dir("watched")
-        box.files.write("watched/w.txt", "1")
-        seen += [event.type.value for event in handle.get_new_events()]
-    assert seen[0] == "create"
-    await got(handle.stop())
-
-
-# -- commands ------------------------------------------------------------------------------------------------
-
-
-@probe("commands.run")
-async def _run(box: Any) -> None:
-    done = await got(box.commands.run("echo $Y; pwd; echo e >&2", envs={"Y": "2"}, cwd="/tmp"))
-    assert (done.stdout, done.stderr, done.exit_code) == ("2\n/tmp\n", "e\n", 0)
-    with pytest.raises(CommandExitException) as failed:
-        await got(box.commands.run("exit 3"))
-    assert failed.value.exit_code == 3
-
-
-@probe("commands.list", "commands.kill", "commands.connect")
-async def _background(box: Any) -> None:
-    handle = await got(box.commands.run("read x; echo got $x", background=True, stdin=True))
-    assert handle.pid in [one.pid for one in await got(box.commands.list())]
-    other = await got(box.commands.connect(handle.pid))
-    await got(box.commands.send_stdin(handle.pid, "it\n"))
-    assert (await got(other.wait())).stdout.endswith("got it\n")
-    sleeping = await got(box.commands.run("sleep 600", background=True))
-    assert await got(box.commands.kill(sleeping.pid)) is True
-    assert await got(box.commands.kill(999_999)) is False
-
-
-@probe("commands.send_stdin", "commands.close_stdin", "commands.stream_input")
-async def _input(box: Any) -> None:
-    handle = await got(box.commands.run("cat", background=True, stdin=True))
-    await got(box.commands.send_stdin(handle.pid, "one\n"))
-    if inspect.iscoroutinefunction(box.commands.send_stdin):
-        stream = box.commands.stream_input(handle.pid)
-        await stream.send("two\n")
-        await stream.close()
-    else:
-        box.commands.stream_input(handle.pid, ["two\n"])
-    await got(box.commands.close_stdin(handle.pid))
-    assert (await got(handle.wait())).stdout == "one\ntwo\n"
-
-
-# -- what is not there ---------------------------------------------------------------------------------------
-
-
-@probe("pty.create", "pty.connect", "pty.kill", "pty.resize", "pty.send_stdin", "pty.stream_input")
-async def _terminal(box: Any) -> None:
-    size = e2b.PtySize(rows=24, cols=80)
-    if inspect.iscoroutinefunction(box.pty.create):
-        await box.pty.create(size=size, on_data=print)
-    else:
-        box.pty.create(size=size)
-
-
-@probe("git")
-async def _git(box: Any) -> None:
-    await got(box.git.init("/tmp/repository"))
-
-
-# -- all of them ---------------------------------------------------------------------------------------------
+def _is_method(kind: type, name: str) -> bool:
+    """Whether a class of the SDKs defines a method, rather than a class of the standard library."""
+    value = getattr(kind, name)
+    return callable(value) and (getattr(value, "__module__", None) or "").startswith("e2b")
 
 
 async def run_all(asynchronous: bool) -> dict[str, str]:
@@ -304,15 +108,25 @@ async def run_all(asynchronous: bool) -> dict[str, str]:
             if failed.exit_code != 127:
                 raise
             reasons[one] = "there is no git in the sandbox"
-        except SandboxException as failed:
+        except Exception as failed:
             found = re.search(r"(?:501|UNIMPLEMENTED)\W+(.+)", str(failed))
             if found is None:
                 raise
             reasons[one] = found[1]
-    missing = methods_of(box) - METHODS.keys()
-    assert not missing, f"these have no probe: {sorted(missing)}"
+    names = methods_of(box)
+    assert names <= METHODS.keys(), f"these have no probe: {sorted(names - METHODS.keys())}"
     await got(box.kill())
-    return {name: reasons[one] for name, one in METHODS.items()}
+    return {name: reasons[one] for name, one in METHODS.items() if name in names}
+
+
+def run_both() -> dict[str, str]:
+    """The same of both SDKs, which must not differ in what they share."""
+    with served_to_e2b():
+        found, also = asyncio.run(run_all(False)), asyncio.run(run_all(True))
+    differ = {name for name in found.keys() & also.keys() if found[name] != also[name]}
+    assert not differ, f"the two SDKs differ: {sorted(differ)}"
+    merged = found | also
+    return {name: merged[name] for name in sorted(merged, key=lambda name: name.rpartition(".")[0])}
 
 
 def table(found: dict[str, str]) -> str:
@@ -339,14 +153,10 @@ def in_document(text: str) -> str:
 
 
 def main() -> None:
-    with served_to_e2b():
-        found, also = asyncio.run(run_all(False)), asyncio.run(run_all(True))
-    if found != also:
-        sys.exit(f"the two SDKs differ: {found} {also}")
     text = DOCUMENT.read_text("utf-8")
     before, _, rest = text.partition(_BEGIN)
     after = rest.partition(_END)[2]
-    DOCUMENT.write_text(f"{before}{_BEGIN}{table(found)}{_END}{after}", "utf-8")
+    DOCUMENT.write_text(f"{before}{_BEGIN}{table(run_both())}{_END}{after}", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 // What E2B's JavaScript SDK does with a server of ours; fails with the first thing that is otherwise.
 const assert = require('node:assert/strict')
-const { Sandbox } = require('@e2b/code-interpreter')
+const { Sandbox, Secret, Template, Volume } = require('@e2b/code-interpreter')
 
 // Helpers of the SDK's own, and what only computes an address.
 const INTERNAL = new Set(('length name prototype defaultTemplate defaultMcpTemplate constructor jupyterUrl ' +
@@ -72,6 +72,43 @@ async function rest (kind, one) {
   await assert.rejects(one.git.init('/tmp/repository'), (error) => error.exitCode === 127)
 }
 
+// The classes beside the sandbox; each method that asks the server is called.
+async function others () {
+  assert.equal(await Template.exists('base'), true)
+  assert.equal(await Template.aliasExists('none'), false)
+  const build = { templateId: 'mine', buildId: 'one' }
+  const volume = new Volume('one', 'one', 'the-key')
+  const template = () => Template().fromPythonImage()
+  const calls = {
+    Template: {
+      build: () => Template.build(template(), 'mine'), buildInBackground: () => Template.buildInBackground(template(), 'mine'),
+      getBuildStatus: () => Template.getBuildStatus(build), assignTags: () => Template.assignTags('base', 'new'),
+      removeTags: () => Template.removeTags('base', 'new'), getTags: () => Template.getTags('base')
+    },
+    Volume: {
+      create: () => Volume.create('one'), connect: () => Volume.connect('one'), getInfo: () => Volume.getInfo('one'),
+      list: () => Volume.list(), destroy: () => Volume.destroy('one')
+    },
+    volume: {
+      list: () => volume.list('/'), makeDir: () => volume.makeDir('/a'), getInfo: () => volume.getInfo('/a'),
+      exists: () => volume.exists('/a'), updateMetadata: () => volume.updateMetadata('/a', { mode: 0o600 }),
+      readFile: () => volume.readFile('/a'), writeFile: () => volume.writeFile('/a', 'text'), remove: () => volume.remove('/a')
+    },
+    Secret: {
+      create: () => Secret.create('one', 'value'), update: () => Secret.update('one', 'value'), getInfo: () => Secret.getInfo('one'),
+      list: () => Secret.list().nextItems(), exists: () => Secret.exists('one'), destroy: () => Secret.destroy('one')
+    }
+  }
+  const reasons = { Template: /Dockerfiles|no tags/, Volume: /volumes are not/, volume: /volumes are not/, Secret: /--secret/ }
+  // What only builds a description.
+  const local = new Set(['toJSON', 'toDockerfile', 'exists', 'aliasExists', 'fill', 'iamToken', 'length', 'name', 'prototype'])
+  for (const [name, kind] of Object.entries({ Template, Volume, Secret, volume })) {
+    const wanted = methodsOf(kind).filter((each) => name === 'volume' || name === 'Secret' ? !['fill', 'iamToken'].includes(each) : !local.has(each))
+    assert.deepEqual(wanted.filter((each) => !(each in calls[name])), [], name)
+    for (const call of Object.values(calls[name])) await assert.rejects(call, reasons[name])
+  }
+}
+
 async function main() {
   const kind = noting(Sandbox, 'Sandbox.')
   const one = noting(await kind.create({ metadata: { team: 'green' }, envs: { X: '1' } }), '')
@@ -124,6 +161,7 @@ async function main() {
   for (const name of methodsOf(Sandbox)) if (!used.has(name)) wanted.push('Sandbox.' + name)
   const unused = wanted.filter((name) => !used.has(name) && !used.has(name.replace('Sandbox.', '')) && !known.has(name))
   assert.deepEqual(unused, [])
+  await others()
   console.log('all of it works')
 }
 

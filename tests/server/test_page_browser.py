@@ -326,6 +326,46 @@ def test_keys_of_jupyter(page: NotebookPage) -> None:
     expect(cells).to_have_count(4)
 
 
+def test_more_keys_of_jupyter(page: NotebookPage) -> None:
+    """1 to 6 make headings, Ctrl, Shift and - splits, M merges, o hides the output, l numbers lines, 0 0 restarts."""
+    cells = page.page.locator("#cells .cell")
+    keyboard = page.page.keyboard
+    expect(page.run("kept = 1\nprint('shown')")).to_have_text("shown\n")
+    keyboard.press("o")
+    expect(page.output(0).locator(".stdout")).to_be_hidden()
+    keyboard.press("o")
+    expect(page.output(0).locator(".stdout")).to_be_visible()
+    keyboard.press("l")
+    expect(page.cell(0).locator(".cm-lineNumbers")).to_be_visible()
+    keyboard.press("l")
+    expect(page.cell(0).locator(".cm-lineNumbers")).to_have_count(0)
+    keyboard.press("Enter")
+    keyboard.press("Control+Home")
+    keyboard.press("End")
+    keyboard.press("Control+Shift+Minus")
+    expect(cells).to_have_count(2)
+    expect(page.cell(0).locator(".cm-line")).to_have_text(["kept = 1"])
+    expect(page.cell(1).locator(".cm-line")).to_have_text(["print('shown')"])
+    keyboard.press("Escape")
+    keyboard.press("k")
+    keyboard.press("Shift+M")
+    expect(cells).to_have_count(1)
+    expect(page.cell(0).locator(".cm-line")).to_have_text(["kept = 1", "print('shown')"])
+    keyboard.press("b")
+    keyboard.press("Enter")
+    keyboard.insert_text("Part")
+    keyboard.press("Escape")
+    keyboard.press("2")
+    keyboard.press("3")
+    keyboard.press("Control+Enter")
+    expect(page.cell(1).locator(".rendered h3")).to_have_text("Part")
+    keyboard.press("0")
+    keyboard.press("0")
+    page.page.get_by_role("dialog").get_by_role("button", name="Start again").click()
+    expect(page.page.get_by_role("dialog")).to_have_count(0)
+    expect(page.run("'kept' in globals()").locator(".value")).to_have_text("False")
+
+
 def test_completion(page: NotebookPage) -> None:
     """The kernel completes the names that there are."""
     page.run("lengthy_name = 7")

@@ -175,7 +175,8 @@ class _Processes:
         return process.input
 
     async def send_input(self, _server: Server, request: Request, token: Token, body: Any) -> dict[str, Any]:
-        self._input_of(token, request, body).write(_sent(body))
+        data = _sent(body)
+        self._input_of(token, request, body).write(data)
         return {}
 
     async def close_input(self, _server: Server, request: Request, token: Token, body: Any) -> dict[str, Any]:

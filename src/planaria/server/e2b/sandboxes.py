@@ -32,6 +32,10 @@ _USUAL_TIMEOUT: Final = 300
 _LONGEST: Final = 30 * 24 * 3600
 _PAGE: Final = 100
 _MIB: Final = 1 << 20
+_VOLUMES: Final = "volumes are not available: give directories with --mount"
+_TAGS: Final = "templates have no tags"
+#: The templates that stand for the image that sessions begin from without a name.
+_BASES: Final = ("base", "code-interpreter-v1")
 
 
 async def _body(request: Request, token: Token) -> Any:
@@ -133,9 +137,13 @@ def _detail(server: Server, token: Token, name: str, record: Record) -> dict[str
 async def create(server: Server, request: Request, token: Token) -> Response:
     body = await _body(request, token)
     template = str(body.get("templateID") or "base")
-    for name, why in (("volumeMounts", "volumes"), ("mcp", "MCP gateways"), ("iam", "workload identities")):
+    for name, why in (
+        ("volumeMounts", _VOLUMES),
+        ("mcp", "MCP gateways are not available: sandboxes run in the server's process"),
+        ("iam", "workload identities are not available: sandboxes run in the server's process"),
+    ):
         if body.get(name):
-            raise unimplemented(f"{why} are not available: sandboxes run in the server's process")
+            raise unimplemented(why)
     record = Record(
         env=_strings(body, "envVars"),
         metadata=_strings(body, "metadata"),
@@ -149,7 +157,7 @@ async def create(server: Server, request: Request, token: Token) -> Response:
     state = None
     if template in sessions.settings.images:
         record.image = template
-    elif template in ("base", "code-interpreter-v1"):
+    elif template in _BASES:
         record.image = sessions.image_of(None)
     else:
         state, note = await sessions.load(token, template)
@@ -286,11 +294,33 @@ async def delete_template(server: Server, request: Request, token: Token) -> Res
     return Response(status_code=204)
 
 
+async def template_alias(server: Server, request: Request, token: Token) -> Response:
+    """Whether sandboxes may begin from a template of that name: an image of the server or a snapshot."""
+    name = request.path_params["alias"]
+    sessions = server.sessions
+    is_image = name in _BASES or name in sessions.settings.images
+    if not is_image and not (sessions.has_store and name in await sessions.snapshots(token)):
+        raise Problem(404, f"template {name!r} was not found")
+    return JSONResponse({"templateID": name, "public": is_image})
+
+
 def _refuse(why: str) -> Any:
     async def handler(_server: Server, _request: Request, _token: Token) -> Response:
         raise unimplemented(why)
 
     return handler
+
+
+#: What is not here, whatever is asked of it, and why. They come after the routes that are.
+_MISSING: Final = (
+    (("/volumes", "/volumes/{rest:path}", "/volumecontent/{rest:path}"), _VOLUMES),
+    (("/secrets", "/secrets/{rest:path}"), "secrets are given to the server, with --secret"),
+    (("/templates/{template}/tags{rest:path}",), _TAGS),
+    (
+        ("/templates", "/templates/{rest:path}", "/v2/templates{rest:path}", "/v3/templates"),
+        "templates are not built from Dockerfiles: use `planaria image build` and --image",
+    ),
+)
 
 
 def control_routes(server: Server) -> list[Route]:
@@ -317,13 +347,15 @@ def control_routes(server: Server) -> list[Route]:
         ("GET", f"{one}/logs", _refuse("logs of a sandbox are not kept")),
         ("GET", f"/v2{one}/logs", _refuse("logs of a sandbox are not kept")),
         ("PUT", f"{one}/network", network),
+        ("GET", "/templates/aliases/{alias}", template_alias),
+        ("POST", "/templates/tags", _refuse(_TAGS)),
+        ("DELETE", "/templates/tags", _refuse(_TAGS)),
         ("DELETE", "/templates/{template}", delete_template),
     ]
-    for path, why in (
-        ("/volumes", "volumes are not available: give directories with --mount"),
-        ("/secrets", "secrets are given to the server, with --secret"),
-        ("/templates", "templates are not built from Dockerfiles: use `planaria image build` and --image"),
-        ("/v3/templates", "templates are not built from Dockerfiles: use `planaria image build` and --image"),
-    ):
-        table += [(method, path, _refuse(why)) for method in ("GET", "POST")]
+    table += [
+        (method, path, _refuse(why))
+        for paths, why in _MISSING
+        for path in paths
+        for method in ("GET", "POST", "PUT", "PATCH", "DELETE")
+    ]
     return [control(server, *row) for row in table]

@@ -88,6 +88,11 @@ export class Cell {
         if (isShown) import("./markdown.js").then(({ showMarkdown }) => showMarkdown(this.rendered, this.source));
     }
 
+    /** Hide the outputs, or show them again. */
+    foldOutputs() {
+        this.element.classList.toggle("folded");
+    }
+
     /** Whether what it has executed is not part of the present state any more. */
     markUndone(isUndone) {
         if (isUndone === Boolean(this.isUndone)) return;

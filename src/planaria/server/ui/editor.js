@@ -62,6 +62,8 @@ export class Editor {
     constructor({ text = "", language = "code", label, keys = [], complete, changed, focused, numbers = false, hint = "" }) {
         this.language = new Compartment();
         this.attributes = new Compartment();
+        this.numbers = new Compartment();
+        this.hasNumbers = numbers;
         this.isSetting = false;
         this.view = new EditorView({
             state: EditorState.create({
@@ -70,7 +72,7 @@ export class Editor {
                     Prec.highest(keymap.of(keys)),
                     history(), drawSelection(), highlightSpecialChars(), indentOnInput(), bracketMatching(), closeBrackets(), highlightSelectionMatches(),
                     indentUnit.of("    "),
-                    numbers ? lineNumbers() : [],
+                    this.numbers.of(numbers ? lineNumbers() : []),
                     hint ? placeholder(hint) : [],
                     autocompletion({ override: complete ? [source(complete)] : [], activateOnTypingDelay: 150 }),
                     keymap.of([...closeBracketsKeymap, ...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
@@ -108,6 +110,21 @@ export class Editor {
 
     setLanguage(name) {
         this.view.dispatch({ effects: this.language.reconfigure(this.languageOf(name)) });
+    }
+
+    /** Show or hide the numbers of lines. */
+    toggleNumbers() {
+        this.hasNumbers = !this.hasNumbers;
+        this.view.dispatch({ effects: this.numbers.reconfigure(this.hasNumbers ? lineNumbers() : []) });
+    }
+
+    /** Where the cursor is in the text. */
+    get cursor() {
+        return this.view.state.selection.main.head;
+    }
+
+    moveTo(place) {
+        this.view.dispatch({ selection: { anchor: place } });
     }
 
     get hasFocus() {

@@ -14,7 +14,13 @@ const KEYS = [
     ["c, x", "copy, cut the cell"],
     ["v, V", "paste below, above"],
     ["m, y", "make it Markdown, code"],
+    ["1 to 6", "make it a heading of that level"],
+    ["M", "merge with the cell below"],
+    ["Ctrl+Shift+-", "split the cell at the cursor"],
+    ["o", "hide or show the output"],
+    ["l", "hide or show line numbers"],
     ["i i", "interrupt"],
+    ["0 0", "start the session again; files stay"],
     ["Ctrl+Space", "complete"],
 ];
 

@@ -1,7 +1,7 @@
 // The notebook of a session: its cells in order, the selected one, and the keys that Jupyter has.
 import { post, put, query, remove } from "./api.js";
 import { Cell } from "./cell.js";
-import { attempt, notice } from "./dom.js";
+import { attempt, dialog, element, notice } from "./dom.js";
 
 const CLIENT = Math.random().toString(36).slice(2);
 const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(6)), (one) => one.toString(16).padStart(2, "0")).join("");
@@ -177,6 +177,46 @@ export class Notebook {
         this.save(cell);
     }
 
+    /** Make a cell a heading of a level, in Markdown. */
+    setHeading(cell, level) {
+        cell.editor.text = `${"#".repeat(level)} ${cell.source.replace(/^#+\s*/, "")}`;
+        this.setKind(cell, "markdown");
+    }
+
+    /** Put the next cell's source at the end of a cell's. */
+    async merge(cell) {
+        const next = this.cells[this.cells.indexOf(cell) + 1];
+        if (!next) return;
+        const gap = cell.kind === "markdown" ? "\n\n" : "\n";
+        cell.editor.text = [cell.source, next.source].filter(Boolean).join(gap);
+        cell.isRendered = false;
+        cell.markEdited();
+        cell.show();
+        this.save(cell);
+        await this.remove(next);
+    }
+
+    /** Divide a cell where the cursor is; its outputs stay with the second part, as in Jupyter. */
+    split(cell) {
+        const { text, cursor } = cell.editor;
+        const first = this.insert(cell, -1, cell.kind, { source: text.slice(0, cursor).replace(/\n$/, "") });
+        first.isRendered = false;
+        first.show();
+        cell.editor.text = text.slice(cursor).replace(/^\n/, "");
+        cell.markEdited();
+        this.save(cell);
+        cell.editor.moveTo(0);
+        this.edit(cell);
+    }
+
+    /** Start the session again; files stay. */
+    async restart() {
+        const form = element("form", { class: "form", method: "dialog" }, element("p", { text: "Variables are forgotten; files stay." }), element("button", { class: "button danger", type: "submit", text: "Start again" }));
+        const asked = dialog("Start the session again?", form, { kind: "narrow" });
+        form.addEventListener("submit", (event) => { event.preventDefault(); asked.close(true); });
+        if (await asked.closed) await attempt(() => post(this.path("/reset")));
+    }
+
     // -- executing -------------------------------------------------------------------------------------
 
     async run(cell) {
@@ -271,6 +311,8 @@ export class Notebook {
             { key: "Shift-Enter", run: done(() => this.runAndStep(cell)) },
             { key: "Ctrl-Enter", mac: "Cmd-Enter", run: done(() => { this.run(cell); this.leave(cell); }) },
             { key: "Alt-Enter", run: done(() => { this.run(cell); this.edit(this.insert(cell, 1)); }) },
+            { key: "Ctrl-Shift--", mac: "Cmd-Shift--", run: done(() => this.split(cell)) },
+            { key: "Ctrl-Shift-_", mac: "Cmd-Shift-_", run: done(() => this.split(cell)) },
             // Not while completions are shown: the editor takes the key then.
             { key: "Escape", run: () => { if (cell.editor.element.querySelector(".cm-tooltip-autocomplete")) return false; this.leave(cell); return true; } },
         ];
@@ -294,6 +336,7 @@ export class Notebook {
             b: () => this.leave(this.insert(cell, 1)),
             d: () => { if (twice) { this.lastKey = ""; this.remove(cell); } },
             i: () => { if (twice) { this.lastKey = ""; this.interrupt(); } },
+            0: () => { if (twice) { this.lastKey = ""; this.restart(); } },
             z: () => this.restore(),
             c: () => this.copy(cell),
             x: () => { this.copy(cell); this.remove(cell); },
@@ -301,6 +344,9 @@ export class Notebook {
             V: () => this.paste(cell, -1),
             m: () => this.setKind(cell, "markdown"),
             y: () => this.setKind(cell, "code"),
+            M: () => this.merge(cell),
+            o: () => cell.foldOutputs(),
+            l: () => cell.editor.toggleNumbers(),
             j: () => this.step(1),
             k: () => this.step(-1),
             ArrowDown: () => this.step(1),
@@ -308,7 +354,7 @@ export class Notebook {
             K: () => this.move(cell, -1),
             J: () => this.move(cell, 1),
         };
-        const command = commands[name];
+        const command = /^[1-6]$/.test(name) ? () => this.setHeading(cell, Number(name)) : commands[name];
         if (command) {
             event.preventDefault();
             command();
