@@ -113,7 +113,7 @@ def _operand(lexer: Lexer, parameter: Parameter, in_double_quotes: bool) -> None
         if lexer.source[lexer.position - 1] == ":":
             parameter.second = lexer.argument("}", quoted=True, arithmetic=True)
     elif operator[0] == "/":
-        # A slash right after the operator belongs to the pattern, except in ${x//y/z} itlexer.
+        # A slash right after the operator belongs to the pattern, except in ${x//y/z} itself.
         parameter.argument = lexer.argument(
             "/}",
             quoted=False,
