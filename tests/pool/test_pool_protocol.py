@@ -19,10 +19,10 @@ from planaria import MemoryStore
 from planaria.errors import SnapshotConflict
 from planaria.pool import worker as worker_module
 from planaria.pool.errors import NameInUse, OutcomeUnknown
-from planaria.pool.options import SessionOptions
 from planaria.pool.outcomes import decoded_result
 from planaria.pool.steps import Execute, Reply, Step
 from planaria.pool.worker import Worker, WorkerSettings
+from planaria.session.options import SessionOptions
 from planaria.stores import folding as folding_module
 from planaria.stores.leases import Lease, MemoryLeases
 

@@ -16,7 +16,8 @@ from planaria import Limits, Session
 from planaria.errors import Exited
 from planaria.executors import command_log
 from planaria.executors.wasm_state import WasmState
-from planaria.machine.machine import Machine, Stopped
+from planaria.limits import Stopped
+from planaria.machine.machine import Machine
 from planaria.session.engine import SessionEngine
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import threading
-from collections.abc import Coroutine
 from pathlib import Path
+from types import CoroutineType
 from typing import Any
 
 import pytest
 from jupyter_client.connect import write_connection_file
 
 from planaria import AsyncSession
-from planaria.integrations.jupyter import session_requests
 from planaria.integrations.jupyter.channels import Channels
 from planaria.integrations.jupyter.session_requests import SessionRequests
 from planaria.integrations.jupyter.wire import Connection, Message
@@ -39,7 +38,7 @@ def test_an_interrupt_just_before_code_waits_for_a_line(
             loop.call_soon_threadsafe(lambda: (requests.interrupt(), done.set()))
             done.wait()
 
-        def schedule_and_interrupt(coroutine: Coroutine[Any, Any, Any], loop: Any) -> Any:
+        def schedule_and_interrupt(coroutine: CoroutineType[Any, Any, Any], loop: Any) -> Any:
             is_question = coroutine.__qualname__ == "SessionRequests._ask"
             if is_question and not is_asked:
                 interrupt()
@@ -48,7 +47,7 @@ def test_an_interrupt_just_before_code_waits_for_a_line(
                 interrupt()
             return future
 
-        monkeypatch.setattr(session_requests.asyncio, "run_coroutine_threadsafe", schedule_and_interrupt)
+        monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", schedule_and_interrupt)
         try:
             answer = await requests.answer(CELL)
             assert answer is not None
