@@ -123,7 +123,7 @@ def _placed(error: _Stopped, execution: ExecutionState, outcome: Failed) -> _Sto
     error.traceback, error.lineno = outcome.traceback, outcome.lineno
     stopped_by = "KeyboardInterrupt\n"
     if not isinstance(error, Interrupted) and error.traceback.endswith(f"\n{stopped_by}"):
-        # That is how the code is stopped; whoever reads the traceback is to see why.
+        # That is how the code is stopped; the traceback is to say why.
         said = f"planaria.{error.type}: {error.message}\n"
         error.traceback = error.traceback.removesuffix(stopped_by) + said
     return error
