@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING
 
-from planaria.errors import CallbackError, SessionError
+from planaria.errors import CallbackError, SessionError, StorageError
 from planaria.executors.executor import Executor
 from planaria.session.callbacks import Callback
 from planaria.session.execution_state import Executing
@@ -84,10 +86,25 @@ class WorkspaceLink:
         callback = self._callbacks.get(name)
         if callback is None and name in self._functions:
             # Only tools are functions of the user's, which may block.
-            callback = self._callbacks[name] = Callback(
-                name[1:], self._functions[name], on_caller_thread=not name.startswith("@tools.")
-            )
+            is_tool = name.startswith("@tools.")
+            function = self._functions[name] if is_tool else self._without_place(self._functions[name])
+            callback = self._callbacks[name] = Callback(name[1:], function, on_caller_thread=not is_tool)
         return callback
+
+    def _without_place(self, function: Callable[..., object]) -> Callable[..., object]:
+        """The function, whose StorageErrors do not tell the code where on this side the workspace is."""
+
+        @wraps(function)
+        def call(*arguments: object, **named: object) -> object:
+            try:
+                return function(*arguments, **named)
+            except StorageError as error:
+                place = self.workspace.storage.place
+                raise StorageError(
+                    str(error).replace(place, "<workspace>") if place else str(error)
+                ) from error
+
+        return call
 
     @staticmethod
     def is_noticed(name: str) -> bool:

@@ -41,6 +41,7 @@ class FileStorage(BackendStorage):
         if workspace_id is not None:
             # Capitals are percent-encoded, for filesystems that ignore case.
             self.path = self.base_path / "workspaces" / escaped(workspace_id)
+        self.place = str(self.path)
         super().__init__(FileBackend(self.path), workspace_id, embedder)
 
     def __repr__(self) -> str:

@@ -33,7 +33,7 @@ class SqliteStorage(BackendStorage):
         check_workspace_id(workspace_id)
         backend = SqliteBackend(path, workspace_id or "")
         super().__init__(backend, workspace_id, embedder)
-        self.path = backend.path
+        self.path, self.place = backend.path, str(backend.path)
 
     def __repr__(self) -> str:
         tenant = f", workspace_id={self.workspace_id!r}" if self.workspace_id else ""

@@ -56,6 +56,9 @@ class Storage(Backend):
     Raises StorageError where the place cannot be used.
     """
 
+    place = ""
+    """The path on this side, which code in sessions is not told; "" where there is none."""
+
     def __init__(self, workspace_id: str | None = None, embedder: Embedder | None = None) -> None:
         check_workspace_id(workspace_id)
         self.workspace_id = workspace_id
