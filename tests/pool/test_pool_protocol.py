@@ -295,7 +295,7 @@ class Protocol(RuleBasedStateMachine):
 
     @rule(name=NAMES)
     def forget(self, name: str) -> None:
-        """A session is deleted while no worker is in the midst of one of its steps."""
+        """A session is deleted while no worker is in the middle of one of its steps."""
         if self.store.newest(name) is None or any(one.one.name == name for one in self.stopped):
             return
         self.unknown |= set(self.log(name))
