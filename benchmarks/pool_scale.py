@@ -39,16 +39,16 @@ _SHIFT = 0.001
 class Times:
     """What `--measure` gave: seconds of a processor, and bytes."""
 
-    live: float = 0.0066
+    live: float = 0.0025
     """A step in a worker that has the session, without its code: encoding and saving."""
-    restored: float = 0.0294
+    restored: float = 0.0117
     """The same in a worker that has to restore the session."""
-    redis_live: float = 0.00084
+    redis_live: float = 0.00026
     """What Redis is busy for, for a step of the first kind."""
-    redis_restored: float = 0.0030
-    saved: int = 21_800
+    redis_restored: float = 0.00125
+    saved: int = 25_000
     """Bytes that a step saves."""
-    loaded: int = 47_000
+    loaded: int = 50_600
     """Bytes that are read to restore a session."""
     object_get: float = 0.015
     """Seconds of a request to an object store, with its latency: an assumption, not measured."""

@@ -104,7 +104,7 @@ class ProcessEngine(Engine):
     def _ask(self, asked: list[tuple[int, _Question]]) -> None:
         for number, question in asked:
             process = self._processes[number]
-            if process is None:  # no one else starts it, since this worker is busy
+            if process is None:  # no other thread starts it, since this worker is busy
                 process = _WorkerProcess(self._settings, partial(self._answered, number))
                 self._processes[number] = process
             process.ask(question)
@@ -203,7 +203,7 @@ class _WorkerProcess:
                 if first is not None:
                     _send(connection, first[1])
                 self._receive(connection)
-                with self._lock:  # no one sends any more
+                with self._lock:  # no thread sends any more
                     self._socket = None
             status = process.wait()
             failure = WorkerLost(f"the worker {self.pid} ended in a step, with status {status}")
