@@ -1,7 +1,7 @@
 """What the server costs beside the sessions that it serves: round trips over HTTP, parked sessions, memory.
 
-The server runs in a process of its own, on loopback. Redis is started when `redis-server` is installed; the page
-is opened in Chromium when playwright is installed.
+The server runs in a process of its own, on loopback. Redis is started when `redis-server` is installed. The
+page is opened in Chromium when playwright is installed.
 """
 
 from __future__ import annotations
