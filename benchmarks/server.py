@@ -1,6 +1,6 @@
 """What the server costs beside the sessions that it serves: round trips over HTTP, parked sessions, memory.
 
-The server runs in a process of its own, on loopback. Redis is started when `redis-server` is installed; the
+The server runs in a process of its own, on loopback. Redis is started when `redis-server` is installed. The
 page is opened in Chromium when playwright is installed.
 """
 

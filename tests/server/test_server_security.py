@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from session_server import client_of, served
+from starlette.routing import Route
 
 import planaria
 from planaria.cli.commands import commands
@@ -24,6 +26,22 @@ def test_a_token_is_needed_where_there_are_tokens() -> None:
         with client_of(server.url) as client:
             assert client.get("/health").status_code == 200
             assert client.post("/v1/sessions").headers["www-authenticate"] == "Bearer"
+
+
+def test_no_route_is_served_without_a_token() -> None:
+    """Every route of the native API, of the page and of E2B's protocols is 401, but for those that anyone may read."""
+    public = {"/health", "/v1/openapi.json", "/", "/ui/assets/{version}/{name:path}"}
+    with served(tokens=[Token("default", "secret")], page=True) as server, client_of(server.url) as client:
+        count = 0
+        for route in server.app.routes:
+            assert isinstance(route, Route)
+            path = re.sub(r"\{[^}]*\}", "a", route.path)
+            for method in (route.methods or set()) - {"HEAD"}:
+                if route.path not in public:
+                    found = client.request(method, path, headers={"E2b-Sandbox-Id": "a"})
+                    assert found.status_code == 401, (method, route.path, found.text)
+                    count += 1
+        assert count > 80
 
 
 def test_tokens_have_name_spaces_and_quotas() -> None:
