@@ -284,7 +284,8 @@ def _assign_text(shell: Interpreter, name: str, target: Variable, value: str, *,
     node = parse_assignment(lexer, arrays=True)
     if node is None or node.elements is None:
         raise ShellError(f"{name}: bad array assignment")
-    store_array(shell.variables, name, target, compiler.elements(node.elements)(shell), append=append)
+    expand = compiler.keyed_elements if target.flags & ASSOCIATIVE else compiler.elements
+    store_array(shell.variables, name, target, expand(node.elements)(shell), append=append)
 
 
 def _print(shell: Interpreter, request: _Request, operands: list[str]) -> int:

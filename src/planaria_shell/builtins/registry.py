@@ -133,7 +133,8 @@ def options_of(
     argv: list[str], letters: str, *, plus: bool = False
 ) -> tuple[list[tuple[str, str]], list[str]]:
     """Options of a builtin, as (letter, value) pairs, and its operands. A letter followed by a colon in
-    `letters` takes a value. With `plus`, options may begin with a plus sign: their letters come with it."""
+    `letters` takes a value; one followed by a semicolon does so unless the next word is an option. With
+    `plus`, options may begin with a plus sign: their letters come with it."""
     found: list[tuple[str, str]] = []
     place = 1
     while place < len(argv):
@@ -148,12 +149,14 @@ def options_of(
         while position < len(word):
             letter = word[position]
             index = letters.find(letter)
-            if index < 0 or letter == ":":
+            if index < 0 or letter in ":;":
                 raise OptionError(f"{sign}{letter}: invalid option")
             shown = letter if sign == "-" else "+" + letter
-            if letters[index + 1 : index + 2] == ":":
+            takes = letters[index + 1 : index + 2]
+            if takes and takes in ":;":
                 value = word[position + 1 :]
-                if not value:
+                following = argv[place + 1 : place + 2]
+                if not value and (takes == ":" or (following and not following[0].startswith("-"))):
                     place += 1
                     if place >= len(argv):
                         raise OptionError(f"-{letter}: option requires an argument")

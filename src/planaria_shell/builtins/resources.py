@@ -65,27 +65,21 @@ def _set(shell: Interpreter, letter: str, word: str, soft: bool, hard: bool) -> 
 
 @builtin("ulimit")
 def ulimit(shell: Interpreter, argv: list[str]) -> int:
-    options, words = options_of(argv, "SHa" + "".join(_ROWS))
+    options, words = options_of(argv, "SHa" + "".join(f"{letter};" for letter in _ROWS))
     letters = [letter for letter, _ in options if letter not in "SH"]
     kinds = {letter for letter, _ in options if letter in "SH"}
     place = 1 if kinds == {"H"} else 0
-    if len(words) > 1:
-        raise BuiltinUsageError("too many arguments", 1)
+    requests = [(letter, word) for letter, word in options if letter not in "SH"]
+    if not letters:
+        requests = [("f", words[0] if words else "")]
     if "a" in letters:
-        lines = [
-            f"{title:<20}{unit:>20} {_shown(shell.bounds[letter][place])}"
-            for letter, title, unit in _RESOURCES
-        ]
-    elif words:
-        for letter in letters or ["f"]:
-            _set(shell, letter, words[0], not kinds or "S" in kinds, not kinds or "H" in kinds)
-        return 0
-    elif len(letters) > 1:
-        lines = [
-            f"{_ROWS[letter][1]:<20}{_ROWS[letter][2]:>20} {_shown(shell.bounds[letter][place])}"
-            for letter in letters
-        ]
-    else:
-        lines = [_shown(shell.bounds[(letters or ["f"])[0]][place])]
-    shell.output(("\n".join(lines) + "\n").encode())
+        requests = [(letter, "") for letter, _, _ in _RESOURCES]
+    for letter, word in requests:
+        if word:
+            _set(shell, letter, word, not kinds or "S" in kinds, not kinds or "H" in kinds)
+            continue
+        shown = _shown(shell.bounds[letter][place])
+        if len(requests) > 1:
+            shown = f"{_ROWS[letter][1]:<20}{_ROWS[letter][2]:>20} {shown}"
+        shell.output(f"{shown}\n".encode())
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from planaria_shell.errors import ReadonlyError, ShellError
@@ -28,6 +29,10 @@ from planaria_shell.syntax.nodes import Arithmetic, ArrayElement, Assignment, Li
 from planaria_shell.syntax.quoting import single_quoted, value_quoted
 
 __all__ = ["AssignmentCompiler"]
+
+
+#: The option of `declare` that makes an associative array.
+_ASSOCIATIVE = re.compile(r"-[a-zA-Z]*A")
 
 
 class AssignmentCompiler:
@@ -154,6 +159,7 @@ class AssignmentCompiler:
         return store
 
     def elements(self, elements: list[ArrayElement]) -> Callable[[Interpreter], list[Element]]:
+        """What gives the elements of an indexed array."""
         plain: list[Word] = [element.value for element in elements if element.subscript is None]
         if len(plain) == len(elements):
             arguments = self.words.arguments(plain)
@@ -180,10 +186,19 @@ class AssignmentCompiler:
 
         return expand
 
+    def keyed_elements(self, elements: list[ArrayElement]) -> Callable[[Interpreter], list[Element]]:
+        """What gives the elements of an associative array, where words are neither split nor have tildes."""
+        codes: list[tuple[TextCode | None, TextCode, bool]] = []
+        for element in elements:
+            key = self.words.text(element.subscript) if element.subscript is not None else None
+            codes.append((key, self.words.text(element.value, tildes=False), element.append))
+        return lambda sh: [(key(sh) if key is not None else None, text(sh), add) for key, text, add in codes]
+
     def _array(self, node: Assignment) -> Callable[[Interpreter], None]:
         assert node.elements is not None
         name, append = node.name, node.append
         expand = self.elements(node.elements)
+        expand_keyed = self.keyed_elements(node.elements)
         subscripted = node.subscript is not None
         single = len(node.elements) == 1 and node.elements[0].subscript is None
         one = self.words.arguments([node.elements[0].value]) if single and append else None
@@ -206,7 +221,9 @@ class AssignmentCompiler:
                     sh.variables.grow(text)
                     variable.store(variable.next_index(), text)
                 return
-            elements = expand(sh)
+            found = sh.variables.find(name) if variable is not None else None
+            keyed = found is not None and bool(found.flags & ASSOCIATIVE)
+            elements = expand_keyed(sh) if keyed else expand(sh)
             target = sh.variables.target(name)
             store_array(sh.variables, name, target, elements, append=append)
 
@@ -253,12 +270,14 @@ class AssignmentCompiler:
                 codes.append(self.words.arguments(run.copy()))
                 run.clear()
 
+        associative = False
         for word in words:
             if isinstance(word, Word):
+                associative = associative or _ASSOCIATIVE.match(word.source) is not None
                 run.append(word)
                 continue
             flush()
-            codes.append(self._argument(word))
+            codes.append(self._argument(word, associative))
         flush()
 
         def arguments(sh: Interpreter) -> list[str]:
@@ -269,7 +288,7 @@ class AssignmentCompiler:
 
         return arguments
 
-    def _argument(self, node: Assignment) -> Callable[[Interpreter], list[str]]:
+    def _argument(self, node: Assignment, associative: bool) -> Callable[[Interpreter], list[str]]:
         sign = "+=" if node.append else "="
         name = node.name
         if node.elements is not None and node.subscript is not None:
@@ -281,9 +300,12 @@ class AssignmentCompiler:
             return refuse
         if node.elements is not None:
             expand = self.elements(node.elements)
+            expand_keyed = self.keyed_elements(node.elements)
 
             def array(sh: Interpreter) -> list[str]:
-                elements = expand(sh)
+                found = sh.variables.find(name)
+                keyed = associative or (found is not None and bool(found.flags & ASSOCIATIVE))
+                elements = expand_keyed(sh) if keyed else expand(sh)
                 shown = " ".join(
                     f"[{key}]={value_quoted(value)}" if key is not None else value_quoted(value)
                     for key, value, _ in elements

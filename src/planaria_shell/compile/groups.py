@@ -106,7 +106,12 @@ def run_function(compiler: Compiler, node: Function, tested: bool) -> Code:
 
     def run(sh: Interpreter) -> int:
         sh.line = node.line
-        return sh.define_function(body)
+        status = sh.define_function(body)
+        if status and sh.watching and not tested:
+            sh.node = node
+            sh.status = status
+            return sh.failed(status)
+        return status
 
     return run
 

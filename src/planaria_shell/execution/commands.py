@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from collections.abc import Callable, Generator
 
@@ -38,6 +39,9 @@ __all__ = [
     "wait_for_input",
 ]
 
+
+#: What no name of a function can have in it.
+_EXPANDED_OR_QUOTED = re.compile(r"""[$'"\\]""")
 
 #: Commands that run others, which cannot begin again.
 _AGENTS = frozenset(
@@ -271,6 +275,9 @@ def stream_function(
 
 def define_function(shell: Interpreter, body: FunctionBody) -> int:
     """`name () …`"""
+    if _EXPANDED_OR_QUOTED.search(body.name):
+        shell.complain(f"`{body.name}': not a valid identifier")
+        return 1
     existing = shell.functions.get(body.name)
     if shell.posix:
         wrong = "is a special builtin" if body.name in SPECIAL else "not a valid identifier"

@@ -148,6 +148,8 @@ def _read_element(target: Target) -> Code:
     def read(sh: Interpreter, a: Sequence[str] = ()) -> int:
         nonlocal index
         variable = sh.variables.find(name)
+        if sh.nounset and (variable is None or (variable.array is None and variable.value is None)):
+            raise ShellError(f"{name}: unbound variable", fatal=True, status=127)
         if variable is None:
             try:
                 if index is None:

@@ -306,7 +306,7 @@ def search(shell: Interpreter, subject: str, source: str) -> bool:
         # An invalid byte matches nothing: here each is a character of Latin-1.
         subject, source = _latin(subject), _latin(source)
     try:
-        expression = compile_extended(source, ignore_case="nocasematch" in shell.shopts)
+        expression = compile_extended(source, ignore_case="nocasematch" in shell.shopts, tool="bash")
     except RegexError:
         raise TestError("", 2) from None
     match = expression.search(subject)

@@ -20,7 +20,7 @@ from planaria_shell.expand.constant_words import (
 from planaria_shell.expand.parameter_descriptions import describe
 from planaria_shell.state.characters import by_bytes, by_characters
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, SLOW_READ
+from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, NAMEREF, SLOW_READ
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Quoted, Word
 
 __all__ = ["ParameterValues"]
@@ -142,6 +142,8 @@ class ParameterValues:
 
             def values(sh: Interpreter) -> list[str]:
                 variable = sh.variables.find(name)
+                if variable is not None and _names_element(sh, name):
+                    return []
                 return variable.values() if variable is not None else []
 
             value.values = values
@@ -166,7 +168,7 @@ class ParameterValues:
                 return None
             if variable.flags & SLOW_READ & ~(INDEXED | ASSOCIATIVE):
                 found = sh.variables.find(name)
-                if found is None:
+                if found is None or _names_element(sh, name):
                     return None
                 variable = found
             array = variable.array
@@ -203,6 +205,8 @@ class ParameterValues:
 
                 def count(sh: Interpreter) -> str:
                     variable = sh.variables.find(name)
+                    if variable is not None and _names_element(sh, name):
+                        return "0"
                     if variable is None:
                         if sh.nounset:
                             raise ShellError(f"{name}: unbound variable", fatal=True)
@@ -397,7 +401,13 @@ def _bytewise(function: Callable[[str], str]) -> Callable[[str], str]:
 
 def keys(sh: Interpreter, name: str) -> list[str]:
     variable = sh.variables.find(name)
-    return variable.keys() if variable is not None else []
+    return variable.keys() if variable is not None and not _names_element(sh, name) else []
+
+
+def _names_element(sh: Interpreter, name: str) -> bool:
+    """Whether a name refers to an element of an array: that has no elements and no length."""
+    variable = sh.table.get(name)
+    return variable is not None and bool(variable.flags & NAMEREF) and "[" in (variable.value or "")
 
 
 _SPECIAL: dict[str, MaybeCode] = {

@@ -30,8 +30,8 @@ class Lexer(Protocol):
     def unmatched(self, opening: str, position: int) -> ShellSyntaxError:
         """The error of what is not closed."""
 
-    def subscript(self) -> Word:
-        """What stands between `[` and its `]`, which is stepped over."""
+    def subscript(self, closers: str = "]") -> Word:
+        """What stands between `[` and one of `closers`, which is stepped over."""
 
     def argument(
         self,
@@ -69,7 +69,10 @@ def braced(lexer: Lexer, start: int, *, in_double_quotes: bool) -> Parameter:
     lexer.position = match.end()
     if source.startswith("[", lexer.position) and _NAME.match(parameter.name):
         lexer.position += 1
-        parameter.subscript = lexer.subscript()
+        parameter.subscript = lexer.subscript("]}")
+        if lexer.source[lexer.position - 1] == "}":
+            # The expansion ends at its first brace, also within a subscript.
+            return Parameter("", bad=lexer.source[start : lexer.position])
         if (
             parameter.indirect
             and source.startswith("}", lexer.position)
@@ -98,7 +101,7 @@ def braced(lexer: Lexer, start: int, *, in_double_quotes: bool) -> Parameter:
             lexer.position -= 1
         elif parameter.operator[0] in "^,~" or (closes and len(parameter.operator) == 1):
             return _bad(lexer, start)  # neither that number nor the length of anything
-    _operand(lexer, parameter, in_double_quotes)
+    _operand(lexer, parameter, start, in_double_quotes)
     if parameter.operator == "@" and parameter.argument is not None:
         letter = parameter.argument.source
         if len(letter) != 1 or letter not in "QEPAaKkUuL":
@@ -106,12 +109,14 @@ def braced(lexer: Lexer, start: int, *, in_double_quotes: bool) -> Parameter:
     return parameter
 
 
-def _operand(lexer: Lexer, parameter: Parameter, in_double_quotes: bool) -> None:
+def _operand(lexer: Lexer, parameter: Parameter, start: int, in_double_quotes: bool) -> None:
     operator = parameter.operator
     if operator == ":":
         parameter.argument = lexer.argument(":}", quoted=True, arithmetic=True)
         if lexer.source[lexer.position - 1] == ":":
             parameter.second = lexer.argument("}", quoted=True, arithmetic=True)
+        elif not parameter.argument.source:
+            parameter.bad = lexer.source[start : lexer.position]
     elif operator[0] == "/":
         # A slash right after the operator belongs to the pattern, except in ${x//y/z} itself.
         parameter.argument = lexer.argument(

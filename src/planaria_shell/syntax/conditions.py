@@ -62,7 +62,7 @@ def _token(lexer: Lexer) -> str | None:
 
 def _wrong(lexer: Lexer, message: str) -> ShellSyntaxError:
     """An error after which bash reads no more of its input."""
-    error = lexer.fail(message, incomplete=lexer.position >= len(lexer.source))
+    error = lexer.fail(message, incomplete=not lexer.source[lexer.position :].strip())
     error.ends_input = not error.incomplete
     return error
 

@@ -318,10 +318,15 @@ class ExpansionLexer(Cursor):
                 flush()
                 self.position = position
                 if char == "\\":
-                    if source.startswith("\n", position + 1):
+                    following = source[position + 1 : position + 2]
+                    if following == "\n":
                         self.position = position + 2
-                    else:
+                    elif following in '$`"\\':
                         self.backslash(parts)
+                    else:
+                        # It stays, as between double quotes, and is no operator.
+                        parts.append(Literal("\\"))
+                        self.position = position + 1
                 elif char == '"':
                     self.position += 1
                     parts.extend(self.double_quoted())
@@ -341,9 +346,9 @@ class ExpansionLexer(Cursor):
 
     # -- what stands between braces or brackets ----------------------------------------------------
 
-    def subscript(self) -> Word:
-        """What stands between `[` and its `]`, which is stepped over."""
-        return self.argument("]", quoted=False, brackets=True)
+    def subscript(self, closers: str = "]") -> Word:
+        """What stands between `[` and one of `closers`, which is stepped over."""
+        return self.argument(closers, quoted=False, brackets=True)
 
     def argument(
         self,
@@ -407,7 +412,11 @@ class ExpansionLexer(Cursor):
                     escaped = apostrophe < 0
                     plain.append("\\'" if escaped else "\\")
                     self.position += 2 if escaped else 1
-                elif quoted and not arithmetic and following not in ("$", "`", '"', "\\", "}", "\n", ""):
+                elif (
+                    quoted
+                    and following not in ("$", "`", '"', "\\", "\n", "")
+                    and (arithmetic or following != "}")
+                ):
                     plain.append("\\")
                     self.position += 1
                 else:

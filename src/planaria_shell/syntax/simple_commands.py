@@ -29,7 +29,6 @@ _NUMBERED = re.compile(r"[0-9]+[<>]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?=)|(?=\[))")
 _ALIAS = re.compile(r"[^\s;&|()<>\\'\"`$]+")
 _UNQUOTED_EXPANSION = re.compile(r"`|\$(?!['\"])")
-_FUNCTION_NAME = re.compile(r"[^\s;&|()<>$`'\"\\]+")
 _ARRAY_DECLARATIONS = frozenset(["declare", "typeset", "local", "export", "readonly"])
 #: Builtins before which `name=(…)` is one word.
 _TAKING_TEXT = frozenset(["eval", "let", "alias"])
@@ -231,9 +230,7 @@ def _function_after_name(lexer: Lexer, command: Simple) -> Command:
     name = head.source
     start = lexer.position
     lexer.position += 1
-    if lexer.skip() != ")" or not _FUNCTION_NAME.fullmatch(name):
-        if lexer.skip() == ")":
-            raise lexer.fail(f"`{name}': not a valid identifier")
+    if lexer.skip() != ")":
         lexer.position = start
         if lexer.source.startswith("(", start):
             lexer.position = start + 1

@@ -403,7 +403,8 @@ def compile_extended(
 ) -> Pattern:
     """Compile an extended regular expression with the GNU extensions; see `compile_basic`.
 
-    For bash's `[[ =~ ]]` the defaults are right; awk has escapes and rules of its own (`tool="awk"`).
+    `[[ =~ ]]` refuses more than grep does (`tool="bash"`); awk has escapes and rules of its own
+    (`tool="awk"`).
     """
     return _compile(pattern, "extended", ignore_case, newline, tool)
 

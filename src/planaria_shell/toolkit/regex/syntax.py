@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-Tool = OneOf["grep", "sed", "awk"]
+#: `bash` stands for the C library as it is, as `[[ =~ ]]` has it.
+Tool = OneOf["grep", "sed", "awk", "bash"]
+#: Where a repetition of nothing and a brace that begins no interval are errors in extended expressions.
+_STRICT = frozenset(["sed", "bash"])
 Syntax = OneOf["basic", "extended", "emacs"]
 
 #: Which operators each syntax writes without a backslash, and which with one.
@@ -202,13 +205,14 @@ class Parser:
             # A closing parenthesis too many is an ordinary one in extended expressions, but not in sed.
             if self._looking_at(")") and (self.depth or not self.extended or self.tool == "sed"):
                 break
+            strict = self.extended and self.tool in _STRICT
             first = not parts or (
-                parts == [Assertion("line_start")] and not (self.extended and self.tool == "sed")
+                isinstance(parts[-1], Assertion) if strict else parts == [Assertion("line_start")]
             )
             part = self._atom(first, not parts)
             if part is None:
                 continue
-            if first and part == Assertion("line_start") and not (self.extended and self.tool == "sed"):
+            if first and part == Assertion("line_start") and not strict:
                 parts.append(part)
                 continue
             parts.append(self._repeats(part))
@@ -225,7 +229,7 @@ class Parser:
             if char in "^$":
                 self.at += 1
                 return Assertion("line_start" if char == "^" else "line_end")
-            if first and char in "*+?":
+            if first and (char in "*+?" or (char == "{" and self.tool in _STRICT)):
                 return self._leading_operator(char)
         elif char == "^" and leading:
             self.at += 1
@@ -239,7 +243,7 @@ class Parser:
         return AnyCharacter() if char == "." else Character(char)
 
     def _leading_operator(self, char: str) -> Node | None:
-        if self.tool == "sed":
+        if self.tool in _STRICT:
             raise RegexError("Invalid preceding regular expression")
         self.at += 1
         if self.tool == "awk":
@@ -290,6 +294,8 @@ class Parser:
         return Character(char)
 
     def _repeats(self, part: Node) -> Node:
+        if self.extended and self.tool in _STRICT and isinstance(part, Assertion):
+            return part  # what stands before an operator of repetition must match something
         while self.at < len(self.text):
             char = self.text[self.at]
             if char == "*":
@@ -316,7 +322,7 @@ class Parser:
         self._skip("{")
         end = self.text.find("}" if self.extended else "\\}", self.at)
         if end < 0:
-            if self.extended and self.tool != "sed":
+            if self.extended and self.tool not in _STRICT:
                 self.at = start
                 return None
             raise RegexError("Unmatched \\{")
@@ -324,7 +330,7 @@ class Parser:
         if not all(part == "" or (part.isascii() and part.isdigit()) for part in (low, high)) or not (
             low or comma
         ):
-            if self.extended and self.tool != "sed":
+            if self.extended and self.tool not in _STRICT:
                 self.at = start
                 return None
             raise RegexError("Invalid content of \\{\\}")
