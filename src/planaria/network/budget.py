@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from typing import Final
+from typing import Final, Protocol
 
 from planaria.network.policy import Network, NetworkRequest
 
-__all__ = ["Budget"]
+__all__ = ["Account", "Budget"]
 
 _LOG = logging.getLogger("planaria.network")
 
@@ -19,26 +19,46 @@ _MOST_RECORDED: Final = 128 << 20
 _COST: Final = 1000
 
 
+class Account(Protocol):
+    """Where requests are recorded and their bytes counted. Its methods raise PermissionError at a limit."""
+
+    def record(self, request: NetworkRequest) -> None:
+        """Note a request, before it is known what becomes of it."""
+
+    def count_request(self, request: NetworkRequest) -> None:
+        """A request is sent now."""
+
+    def sent(self, count: int) -> None:
+        """So many bytes are sent."""
+
+    def received(self, count: int) -> None:
+        """So many bytes were received."""
+
+    def receivable(self) -> int:
+        """How many bytes more may be received."""
+
+
 class Budget:
-    """Counts requests and bytes, and keeps the records. Its methods raise PermissionError at a limit."""
+    """The account of a session: counts requests and bytes, and keeps the records."""
 
     def __init__(self, policy: Network) -> None:
         self._policy = policy
         self.records: list[NetworkRequest] = []
         self._requests = self._sent = self._received = self._recorded = 0
-        #: Connections are used by the event loop and by the thread that the code runs on.
+        #: Connections are used by event loops and by the thread that the code runs on.
         self._lock = threading.Lock()
 
-    def restart(self) -> None:
-        """Begin with the next execution."""
-        self.records = []
+    def take_records(self) -> list[NetworkRequest]:
+        """The requests of the execution that ends now; the next one begins anew."""
+        records, self.records = self.records, []
         self._requests = self._sent = self._received = self._recorded = 0
+        return records
 
     def record(self, request: NetworkRequest) -> None:
         """Note a request, before it is known what becomes of it."""
-        self._recorded += (
-            _COST + len(request.url) + sum(len(name) + len(value) for name, value in request.headers)
-        )
+        cost = _COST + len(request.url) + sum(len(name) + len(value) for name, value in request.headers)
+        with self._lock:
+            self._recorded += cost
         if self._recorded > _MOST_RECORDED:
             raise PermissionError(
                 f"the records of one execution's requests take more than {_MOST_RECORDED >> 20} MiB"

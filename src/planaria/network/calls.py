@@ -32,7 +32,8 @@ class NetworkCalls:
 
     def __init__(self, policy: Network) -> None:
         self.policy = policy
-        self._budget = Budget(policy)
+        self.budget = Budget(policy)
+        """What the requests of the session come to."""
         self._issued = IssuedValues(policy.secrets)
         self._connections: dict[int, Connection] = {}
         #: The same by the descriptors that the code has for them.
@@ -99,9 +100,7 @@ class NetworkCalls:
 
     def take_records(self) -> list[NetworkRequest]:
         """The requests of the execution that ends now."""
-        records = self._budget.records
-        self._budget.restart()
-        return records
+        return self.budget.take_records()
 
     def begin_closing(self) -> Future[None] | None:
         """Close every connection on their loop; the future of that, if any is open."""
@@ -130,11 +129,11 @@ class NetworkCalls:
         policy = self.policy
         if policy.on_request is None and not policy.covers(host, port):
             place = host if port in (80, 443) else f"{host}:{port}"
-            reason = policy.refusal(place)
-            self._budget.record(NetworkRequest("CONNECT", f"//{place}", reason=reason))
+            reason = self._issued.scrubber().scrubbed_text(policy.refusal(place))
+            self._record(f"//{place}", reason)
             raise PermissionError(reason)
         self.loop = running_loop()
-        connection = Connection(policy, self._budget, self._issued, host, port)
+        connection = Connection(policy, self.budget, self._issued, host, port)
         number = next(self._numbers)
         self._connections[number] = self._descriptors[descriptor_of(number)] = connection
         try:
@@ -144,10 +143,13 @@ class NetworkCalls:
             with anyio.CancelScope(shield=True):
                 await connection.close()
             if isinstance(error, Exception):
-                reason = str(error)
-                self._budget.record(NetworkRequest("CONNECT", f"//{host}:{port}", reason=reason))
+                self._record(f"//{host}:{port}", str(error))
             raise
         return number
+
+    def _record(self, url: str, reason: str) -> None:
+        """Note a connection that was not made."""
+        self.budget.record(NetworkRequest("CONNECT", url, reason=reason).scrub(self._issued.scrubber()))
 
     async def send(self, number: int, data: bytes) -> None:
         """Send bytes."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import ssl
 import time
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Final, NoReturn
 
 import anyio
@@ -21,7 +21,7 @@ from planaria.errors import Suspend
 from planaria.event_loops import EventLoop
 from planaria.network.admission import Destination, judged, problem
 from planaria.network.answers import AnswerReader, failure_response
-from planaria.network.budget import Budget
+from planaria.network.budget import Account
 from planaria.network.hosts import canonical_host
 from planaria.network.incoming import Incoming
 from planaria.network.policy import Network, NetworkRequest
@@ -51,6 +51,14 @@ def _run_through(coroutine: Coroutine[object, object, None]) -> None:
     raise AssertionError("a request that nothing had to be waited for waits")
 
 
+def _restored(
+    headers: Mapping[str, str], shown: Sequence[tuple[str, str]], written: Sequence[tuple[str, str]]
+) -> Mapping[str, str]:
+    """The headers to send, with what the code wrote where `on_request` was shown asterisks and kept them."""
+    hidden = {before: after for before, after in zip(shown, written, strict=True) if before != after}
+    return dict(hidden.get(one, one) for one in headers.items()) if hidden else headers
+
+
 class _TooEarly(Exception):
     """The code sent what belongs to the next request before the answer to the present one."""
 
@@ -58,7 +66,7 @@ class _TooEarly(Exception):
 class Connection:
     """A connection of the code to one host and port. Its methods raise OSErrors that the code shall see."""
 
-    def __init__(self, policy: Network, budget: Budget, issued: IssuedValues, host: str, port: int) -> None:
+    def __init__(self, policy: Network, budget: Account, issued: IssuedValues, host: str, port: int) -> None:
         self._policy = policy
         self._budget = budget
         self._issued = issued
@@ -90,7 +98,7 @@ class Connection:
             with self._turns.of_task():
                 await self._upstream.open()
             if self.incoming.is_raw:
-                self._budget.record(NetworkRequest("CONNECT", f"tcp://{self.host}:{self.port}", allowed=True))
+                self._record(NetworkRequest("CONNECT", f"tcp://{self.host}:{self.port}", allowed=True))
 
     async def _greet(self, data: bytes) -> None:
         """Encrypt the way to the server, and reply whether that is the one whose name the code expects: with
@@ -126,7 +134,7 @@ class Connection:
         except (PermissionError, ssl.SSLError) as error:
             reason = error.verify_message if isinstance(error, ssl.SSLCertVerificationError) else str(error)
             self.incoming.is_broken = self.incoming.is_ended = True
-            self._budget.record(NetworkRequest("CONNECT", f"https://{self._authority()}/", reason=reason))
+            self._record(NetworkRequest("CONNECT", f"https://{self._authority()}/", reason=reason))
             if isinstance(error, ssl.SSLError):
                 raise ssl.SSLError(ssl.SSL_ERROR_SSL, reason) from None
             raise
@@ -274,7 +282,8 @@ class Connection:
             [(name.decode("latin-1"), value.decode("latin-1")) for name, value in event.headers],
         )
         self._started = time.monotonic()
-        self._budget.record(request)
+        written = request.headers
+        self._record(request)
         wrong = problem(event, self._destination, tls=self.tls)
         if wrong:
             self._refuse(wrong, PermissionError)
@@ -291,6 +300,8 @@ class Connection:
             if inspect.isawaitable(decision):
                 decision = await decision
             self._held = None
+            if isinstance(decision, Mapping):
+                decision = _restored(decision, request.headers, written)
         if decision is None and verdict.refusal:
             self._refuse(verdict.refusal, PermissionError)
         await self._begin(event, decision)
@@ -386,10 +397,15 @@ class Connection:
             raise
         self.incoming.active = time.monotonic()
 
+    def _record(self, request: NetworkRequest) -> None:
+        """Note a request. The code may write a value that it came by otherwise, or guessed."""
+        self._budget.record(request.scrub(self._issued.scrubber()))
+
     def _refuse(self, reason: str, kind: type[OSError]) -> NoReturn:
+        reason = self._issued.scrubber().scrubbed_text(reason)
         if self._request is None:
             self._request = NetworkRequest("?", f"{self._scheme_name()}://{self._authority()}/")
-            self._budget.record(self._request)
+            self._record(self._request)
         self._request.allowed = False
         self._break(reason)
         raise kind(reason)
@@ -398,7 +414,7 @@ class Connection:
         """Refuse what was sent too early; the answer to the request before it is the last one."""
         self.incoming.is_broken = True
         url = f"{self._scheme_name()}://{self._authority()}/"
-        self._budget.record(NetworkRequest("?", url, reason=reason))
+        self._record(NetworkRequest("?", url, reason=reason))
         raise PermissionError(reason)
 
     def _break(self, reason: str) -> None:
@@ -408,7 +424,7 @@ class Connection:
     def _note(self, reason: str) -> None:
         """Why the request under way failed."""
         if self._request is not None and not self._request.reason:
-            self._request.reason = reason
+            self._request.reason = self._issued.scrubber().scrubbed_text(reason)
 
     def _fail(self, error: Exception) -> None:
         self._held = None

@@ -11,7 +11,7 @@ import anyio
 import h11
 
 from planaria.network.answers import AnswerReader
-from planaria.network.budget import Budget
+from planaria.network.budget import Account
 from planaria.network.byte_queue import ByteQueue
 from planaria.network.policy import Network
 from planaria.network.turns import Turns
@@ -42,7 +42,7 @@ class Incoming:
     def __init__(
         self,
         policy: Network,
-        budget: Budget,
+        budget: Account,
         upstream: Upstream,
         host: str,
         turns: Turns,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from planaria.network.hosts import Address, address_of, is_public
 from planaria.network.proxy_settings import ENVIRONMENT, parse_proxy
 from planaria.network.rules import SCHEMES, Rule, bare_path, canonical_path, parse_rule
-from planaria.network.secrets import Secret
+from planaria.network.secrets import Scrubber, Secret
 from planaria.parameters import suggest_field_names
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ _NOTHING: Final = "the network allows nothing"
 @dataclass(slots=True)
 class NetworkRequest:
     """One request of the code to a server, as `on_request` and `Result.requests` have it. Values of secrets
-    are never in it: where the code wrote a placeholder, there is the placeholder.
+    are never in it: where the code wrote a placeholder, there is the placeholder, and where it wrote a value,
+    there are asterisks.
     """
 
     method: str
@@ -49,6 +50,17 @@ class NetworkRequest:
     allowed: bool = False
     reason: str = ""
     """Why it was refused or failed."""
+    tool: str = ""
+    """The tool of a workspace that it belongs to; empty for the code's own."""
+
+    def scrub(self, scrubber: Scrubber) -> NetworkRequest:
+        """Take the values of secrets out of what the code or a server wrote; gives the same request."""
+        scrubbed = scrubber.scrubbed_text
+        self.method = scrubbed(self.method)
+        scheme, mark, rest = self.url.partition("//")
+        self.url, self.reason = scheme + mark + scrubbed(rest), scrubbed(self.reason)
+        self.headers = [(scrubbed(name), scrubbed(value)) for name, value in self.headers]
+        return self
 
 
 @suggest_field_names
@@ -73,9 +85,9 @@ class Network:
         request_timeout: how long a request may take, from its head being sent to the end of its answer, in
             seconds; None for no limit.
         max_connections: how many connections may be open at once.
-        max_requests: how many requests one execution may make; None for no limit.
-        max_sent: how many bytes one execution may send; None for no limit.
-        max_received: how many bytes one execution may receive; None for no limit.
+        max_requests: how many requests one execution may make, those of tools included; None for no limit.
+        max_sent: how many bytes one execution may send, with tools; None for no limit.
+        max_received: how many bytes one execution may receive, with tools; None for no limit.
         certificates: an `ssl.SSLContext`, or a file of certificate authorities in PEM form to trust beside
             those of the system.
         proxy: the URL of a proxy for requests (http or https, with the user and password that it asks for),

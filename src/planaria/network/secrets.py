@@ -12,6 +12,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, quote_plus
@@ -154,16 +155,23 @@ class IssuedValues:
             one.name: deque([] if callable(one.value) else [one.value], maxlen=_MOST_ISSUED)
             for one in secrets
         }
+        #: For the values of now; working out their forms takes as long as a short request.
+        self._scrubber: Scrubber | None = None
 
     def add(self, name: str, value: str) -> None:
         """A request carries this value."""
-        values = self._values[name]
+        values = self._values.setdefault(name, deque(maxlen=_MOST_ISSUED))
         if value not in values:
             values.append(value)
+            self._scrubber = None
 
     def scrubber(self) -> Scrubber:
         """What removes them from one answer."""
-        return Scrubber(value for values in self._values.values() for value in values)
+        scrubber = self._scrubber
+        if scrubber is None:
+            values = [value for values in self._values.values() for value in values]
+            scrubber = self._scrubber = Scrubber(values)
+        return scrubber.fresh()
 
 
 class Scrubber:
@@ -179,6 +187,12 @@ class Scrubber:
         self._lower = re.compile(b"|".join(re.escape(form.lower()) for form in self._forms) or rb"(?!)")
         self._longest = max(map(len, self._forms), default=0)
         self._held = b""
+
+    def fresh(self) -> Scrubber:
+        """One for the same values and another stream."""
+        other = copy(self)
+        other._held = b""
+        return other
 
     @property
     def is_needed(self) -> bool:
@@ -210,6 +224,12 @@ class Scrubber:
         if self._pattern is None:
             return data
         return self._pattern.sub(lambda found: b"*" * len(found[0]), data)
+
+    def scrubbed_text(self, text: str) -> str:
+        """A text without the values."""
+        if self._pattern is None:
+            return text
+        return self.scrubbed(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def scrubbed_name(self, name: bytes) -> bytes:
         """The name of a header, whose case means nothing, without the values."""

@@ -48,6 +48,7 @@ from planaria.session.weak_host import WeakHost
 from planaria.snapshot.state import SessionState
 
 if TYPE_CHECKING:
+    from planaria.network.budget import Budget
     from planaria.session.network_link import NetworkLink
     from planaria.session.workspace_link import WorkspaceLink
 
@@ -97,7 +98,7 @@ class SessionEngine:
         if settings.has_workspace:
             from planaria.session.workspace_link import open_workspace
 
-            self._link(open_workspace(settings, self.executor, self))
+            self._link(open_workspace(settings, self.executor, self, self._budget))
 
     def _forget(self) -> None:
         """Nothing has been executed yet."""
@@ -115,6 +116,11 @@ class SessionEngine:
 
     def _connect(self, link: NetworkLink) -> None:
         self.network = self.host_calls.network = link
+
+    @property
+    def _budget(self) -> Budget | None:
+        """What requests come to, where the session has a network."""
+        return None if self.network is None else self.network.budget
 
     def _open_network(self) -> None:
         if self.network is not None:
@@ -412,10 +418,10 @@ class SessionEngine:
         other.host_calls = self.host_calls.copy_for(other.executor)
         other.history = self.history.fork()
         other.suspended = self.suspended
-        if self.workspace is not None:
-            other._link(self.workspace.linked_to(other.executor, other))
         if self.network is not None:
             other._connect(self.network.copy())
+        if self.workspace is not None:
+            other._link(self.workspace.linked_to(other.executor, other, other._budget))
         other.adopt(state)
         if reseed and self.settings.seed is None:
             other.executor.configure_later({"reseed": os.urandom(16)})

@@ -341,7 +341,8 @@ def outcome_of(engine: SessionEngine, execution: ExecutionState) -> Result:
 
 
 def _take_requests(engine: SessionEngine) -> list[NetworkRequest]:
-    return [] if engine.network is None else engine.network.take_records()
+    link = engine.network or engine.workspace
+    return [] if link is None else link.take_records()
 
 
 def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Failed) -> Result:

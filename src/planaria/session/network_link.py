@@ -9,6 +9,7 @@ from typing import Final
 from planaria.event_loops import is_running_here
 from planaria.executors.executor import Executor
 from planaria.executors.messages import HostCall, Ok, Raised
+from planaria.network.budget import Budget
 from planaria.network.calls import LATER, NetworkCalls
 from planaria.network.policy import Network, NetworkRequest
 from planaria.session.callbacks import Callback, raised
@@ -72,6 +73,11 @@ class NetworkLink:
     def resuming(self, decision: object) -> Callback:
         """The function that continues a request which waited for a decision."""
         return Callback("network.send", self._calls.resuming(decision))
+
+    @property
+    def budget(self) -> Budget:
+        """What the requests of the session come to."""
+        return self._calls.budget
 
     def take_records(self) -> list[NetworkRequest]:
         """The requests of the execution that ends now."""

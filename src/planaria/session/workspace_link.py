@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from planaria.errors import CallbackError, SessionError, StorageError
 from planaria.executors.executor import Executor
+from planaria.network.budget import Budget
+from planaria.network.policy import Network, NetworkRequest
 from planaria.session.callbacks import Callback
 from planaria.session.execution_state import Executing
 from planaria.session.settings import SessionSettings
@@ -26,7 +28,9 @@ __all__ = ["WorkspaceLink", "open_workspace"]
 _NAMES = frozenset({"tools", "workflows", "artifacts", "deps"})
 
 
-def open_workspace(settings: SessionSettings, executor: Executor, engine: Executing) -> WorkspaceLink:
+def open_workspace(
+    settings: SessionSettings, executor: Executor, engine: Executing, budget: Budget | None
+) -> WorkspaceLink:
     """A session's link to a workspace of its own. Raises TypeError, CallbackError, ToolDefinitionError."""
     options = executor.workspace_options
     for callback in settings.registry:
@@ -46,26 +50,35 @@ def open_workspace(settings: SessionSettings, executor: Executor, engine: Execut
         owns_tools=owns_tools,
         artifact_quota=settings.artifact_quota,
     )
-    return WorkspaceLink(workspace, executor, engine)
+    return WorkspaceLink(workspace, executor, engine, budget)
 
 
 class WorkspaceLink:
-    """A session's link to a workspace, which other sessions may have too."""
+    """A session's link to a workspace, which other sessions may have too. Requests of tools are charged to
+    the `budget` of the session's network; without one they are recorded and not limited.
+    """
 
-    def __init__(self, workspace: Workspace, executor: Executor, engine: Executing) -> None:
+    def __init__(
+        self, workspace: Workspace, executor: Executor, engine: Executing, budget: Budget | None
+    ) -> None:
         self.workspace = workspace
+        self._budget = Budget(Network()) if budget is None else budget
         self.dependencies = Dependencies(workspace, executor)
         self._engine = weakref.ref(engine)
-        self._calls = GuestCalls(workspace, self.dependencies, self._trace)
+        self._calls = GuestCalls(workspace, self.dependencies, self._trace, self._budget)
         self._functions = self._calls.functions()
         #: Those that were called; looking at a signature takes its time.
         self._callbacks: dict[str, Callback] = {}
         self._released = False
         workspace.retain()
 
-    def linked_to(self, executor: Executor, engine: Executing) -> WorkspaceLink:
+    def linked_to(self, executor: Executor, engine: Executing, budget: Budget | None) -> WorkspaceLink:
         """The link of a copy of this session."""
-        return WorkspaceLink(self.workspace, executor, engine)
+        return WorkspaceLink(self.workspace, executor, engine, budget)
+
+    def take_records(self) -> list[NetworkRequest]:
+        """The requests of the execution that ends now."""
+        return self._budget.take_records()
 
     def release(self) -> None:
         """The session does not use it any more."""

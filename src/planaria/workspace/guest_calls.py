@@ -6,6 +6,7 @@ and whatever is not for the code to do is refused.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -14,9 +15,11 @@ from anyio.lowlevel import RunVar
 
 from planaria.errors import ArtifactError, WorkflowNotFound
 from planaria.workspace.installing import Dependencies
+from planaria.workspace.tools.charging import charged_to
 from planaria.workspace.tools.names import shown, suggestion
 
 if TYPE_CHECKING:
+    from planaria.network.budget import Account
     from planaria.workspace.artifacts import ArtifactWriter
     from planaria.workspace.tools.call import ToolCall
     from planaria.workspace.workspace import Workspace
@@ -41,14 +44,21 @@ OBSERVING: Final = frozenset(
 
 
 class GuestCalls:
-    """The calls of one session; `trace` gives the list of records of the execution that makes them."""
+    """The calls of one session; `trace` gives the list of records of the execution that makes them, and
+    requests of tools are charged to `account`.
+    """
 
     def __init__(
-        self, workspace: Workspace, dependencies: Dependencies, trace: Callable[[], list[ToolCall]]
+        self,
+        workspace: Workspace,
+        dependencies: Dependencies,
+        trace: Callable[[], list[ToolCall]],
+        account: Account,
     ) -> None:
         self._workspace = workspace
         self._dependencies = dependencies
         self._trace = trace
+        self._account = account
         self._next = 1
         #: For each loop on which tools are awaited.
         self._turns: RunVar[anyio.Semaphore] = RunVar("planaria_turns")
@@ -103,7 +113,20 @@ class GuestCalls:
         ):
             raise TypeError("a tool is called by its name, that of its function or None, and a dict")
         tools = self._workspace.tools
-        return tools.call(name, callable, arguments, trace=self._trace(), turns=self._turn)
+        with charged_to(self._account, name):
+            value = tools.call(name, callable, arguments, trace=self._trace(), turns=self._turn)
+        return self._charged(name, value)
+
+    def _charged(self, name: str, value: Any) -> Any:
+        """The value, or what is awaited for it, whose requests are charged to the session too."""
+        if not inspect.isawaitable(value):
+            return value
+
+        async def wait() -> Any:
+            with charged_to(self._account, name):
+                return await value
+
+        return wait()
 
     def _turn(self) -> anyio.Semaphore:
         """What a call that is awaited holds meanwhile."""
@@ -123,7 +146,9 @@ class GuestCalls:
     ) -> Any:
         """Go on with a call that waited for an approval; the host's, and never called by the guest."""
         tools = self._workspace.tools
-        return tools.resume(name, callable, arguments, decision, trace=self._trace(), turns=self._turn)
+        with charged_to(self._account, name):
+            value = tools.resume(name, callable, arguments, decision, trace=self._trace(), turns=self._turn)
+        return self._charged(name, value)
 
     def describe_tool(self, name: str) -> dict[str, Any]:
         return self._workspace.tools.get(_text(name, "the name of a tool")).document()

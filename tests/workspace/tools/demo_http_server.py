@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl, urlsplit
+from urllib.parse import parse_qs, parse_qsl, quote, urlsplit
 
 PNG = b"\x89PNG\r\n\x1a\n\x00picture"
 
@@ -111,6 +111,32 @@ class Handler(BaseHTTPRequestHandler):
     def page_wrong(self, parts: Any, query: Any, body: bytes) -> None:
         name, password = base64.b64decode(self.headers["Authorization"].split()[1]).decode().split(":")
         self.send(401, "text/plain", f"the password of {name} is not {password}".encode())
+
+    def page_repeated(self, parts: Any, query: Any, body: bytes) -> None:
+        """The token that was sent, in another form."""
+        token = self.headers["Authorization"].split()[1].encode()
+        match query["form"][0]:
+            case "base64":
+                token = base64.b64encode(b"token: " + token)
+            case "hex":
+                token = token.hex().encode()
+            case "percent":
+                token = quote(token, safe="").encode()
+            case "reversed":
+                token = token[::-1]
+            case "packed":
+                self.send(200, "text/plain", gzip.compress(token), Content_Encoding="gzip")
+                return
+            case "split":
+                self.send_response(200)
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                for part in (token[:5], token[5:]):
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+                    time.sleep(0.05)
+                self.wfile.write(b"0\r\n\r\n")
+                return
+        self.send(200, "text/plain", token)
 
     def page_cookie(self, parts: Any, query: Any, body: bytes) -> None:
         self.send(200, "text/plain", b"set", Set_Cookie="seen=yes; Path=/")

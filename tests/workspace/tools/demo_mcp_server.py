@@ -147,13 +147,17 @@ def crash() -> None:
 
 
 @server.tool()
-def environment(name: str) -> str | None:
-    return os.environ.get(name)
+def environment(name: str, spaced: bool = False) -> str | None:
+    """A variable; with spaces between its characters, no one recognises it."""
+    value = os.environ.get(name)
+    return value if value is None or not spaced else " ".join(value)
 
 
 @server.tool()
-def header(name: str, context: Context) -> str | None:
-    return (context.headers or {}).get(name)
+def header(name: str, context: Context, spaced: bool = False) -> str | None:
+    """A header; with spaces between its characters, no one recognises it."""
+    value = (context.headers or {}).get(name)
+    return value if value is None or not spaced else " ".join(value)
 
 
 @server.tool()

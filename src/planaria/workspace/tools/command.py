@@ -99,8 +99,10 @@ class CommandTool(Tool):
             self._environment,
             known=self._variables,
         )
+        # What is in an argument, or the directory, is in many an answer for good reason.
+        hidden = Redaction.of_references(definition.env.values(), self._environment, known=self._variables)
         try:
-            return await self._start(title, argv, stdin)
+            return str(hidden.of_value(await self._start(title, argv, stdin)))
         except ToolCallError as error:
             raise type(error)(
                 redaction(str(error)),

@@ -132,6 +132,9 @@ class HttpDefinition(ToolDefinition):
     proxy: _Text | None = None
     """The URL of a proxy, or `environment` for those that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY
     name; it resolves the names of hosts. None is used if nothing is said."""
+    private: bool = False
+    """Whether names of hosts may lead to addresses that are not public, and redirects to such addresses. One
+    that is written here, or `localhost`, needs no word."""
     max_response: Annotated[int, Field(gt=0)] = 16 << 20
     """Bytes of one answer, unpacked."""
     endpoints: tuple[EndpointDefinition, ...] = ()

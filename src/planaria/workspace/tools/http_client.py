@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import ssl
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from http.cookiejar import DefaultCookiePolicy
 from typing import Any, Final, Literal
@@ -17,15 +16,14 @@ import httpx
 
 from planaria.errors import ToolCallError, ToolTimeout
 from planaria.network.policy import Network
-from planaria.network.proxy_settings import ENVIRONMENT
+from planaria.network.secrets import IssuedValues
 from planaria.version import __version__
 from planaria.workspace.tools.http_requests import HttpRequest
 from planaria.workspace.tools.http_transport import (
-    ANYWHERE,
-    PUBLIC,
+    HIDDEN_QUERY,
     NotPublicError,
-    is_private,
     policy_transport,
+    tool_network,
 )
 from planaria.workspace.tools.redaction import Redaction
 
@@ -45,23 +43,28 @@ class Credentials:
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, str] = field(default_factory=dict, repr=False)
-    parts: tuple[str, ...] = field(default=(), repr=False)
-    """Secrets that the headers hold in another form."""
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    """What of it must not be read by others."""
+
+    @classmethod
+    def bearer(cls, token: str) -> Credentials:
+        """A token (RFC 6750)."""
+        return cls({"Authorization": f"Bearer {token}"}, secrets=frozenset({token}))
 
     @classmethod
     def basic(cls, username: str, password: str) -> Credentials:
-        """A user's name and password."""
+        """A user's name and password (RFC 7617)."""
         token = base64.b64encode(f"{username}:{password}".encode()).decode()
-        return cls({"Authorization": f"Basic {token}"}, parts=(password,))
+        return cls({"Authorization": f"Basic {token}"}, secrets=frozenset({token, password}))
 
-    def secrets(self) -> Iterator[str]:
-        """All that must not be read by others."""
-        for value in self.headers.values():
-            yield value
-            # Also without "Bearer" in front.
-            yield value.rpartition(" ")[2]
-        yield from self.query.values()
-        yield from self.parts
+    @classmethod
+    def key(cls, value: str, *, header: str | None, query: str | None) -> Credentials:
+        """A key in a header or in the query."""
+        return cls(
+            {} if header is None else {header: value},
+            {} if query is None else {query: value},
+            frozenset({value}),
+        )
 
 
 @dataclass(frozen=True)
@@ -93,13 +96,19 @@ class Answer:
 
 
 class ConnectionPool:
-    """Connections for any number of clients on one event loop, by a proxy if there is one."""
+    """Connections for any number of clients on one event loop, by a proxy if there is one; `private`: whether
+    names may lead to addresses that are not public.
+    """
 
-    def __init__(self, *, proxy: str | None = None) -> None:
-        self.is_proxied = proxy is not None
-        #: Requests that a definition names, and those that an answer does, which never share a connection.
-        certificates = httpx.create_ssl_context()  # which takes long
-        self.named, self.others = (_http_client(one, proxy, certificates) for one in (ANYWHERE, PUBLIC))
+    def __init__(self, *, proxy: str | None = None, private: bool = False) -> None:
+        self.issued = IssuedValues(())
+        """The credentials, which no answer may have in it."""
+        policy = tool_network(httpx.create_ssl_context(), proxy=proxy, private=private)
+        #: Requests to hosts that a definition names, and to those that an answer does: they never share a
+        #: connection.
+        self.named, self.others = (
+            _http_client(policy, self.issued, is_named=is_named) for is_named in (True, False)
+        )
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -107,20 +116,10 @@ class ConnectionPool:
         await self.others.aclose()
 
 
-def _http_client(policy: Network, proxy: str | None, certificates: ssl.SSLContext) -> httpx.AsyncClient:
+def _http_client(policy: Network, issued: IssuedValues, *, is_named: bool) -> httpx.AsyncClient:
     agent = {"User-Agent": f"planaria/{__version__}"}
-    if proxy is None:
-        transport = policy_transport(httpx, httpcore, policy, certificates)
-        client = httpx.AsyncClient(headers=agent, timeout=None, transport=transport)
-    else:
-        follows = proxy == ENVIRONMENT
-        client = httpx.AsyncClient(
-            headers=agent,
-            timeout=None,
-            verify=certificates,
-            proxy=None if follows else proxy,
-            trust_env=follows,
-        )
+    transport = policy_transport(httpx, httpcore, policy, issued, is_named=is_named)
+    client = httpx.AsyncClient(headers=agent, timeout=None, transport=transport)
     # What one session was sent is not for another.
     client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
     return client
@@ -128,7 +127,8 @@ def _http_client(policy: Network, proxy: str | None, certificates: ssl.SSLContex
 
 class HttpClient:
     """One interface, reached by the connections of a pool. `max_response` in bytes. `named_by` is the URL of
-    the document that names the interface's server, if one does: it sends requests no further than a redirect.
+    the document that names the interface's server, if one does: no further than a redirect can.
+    `hidden` are the values that no answer may have in it.
     """
 
     def __init__(
@@ -142,6 +142,7 @@ class HttpClient:
         redirects: Redirects,
         max_response: int,
         named_by: str | None = None,
+        hidden: Iterable[str] = (),
     ) -> None:
         self._pool = pool
         self._base = httpx.URL(base_url)
@@ -150,7 +151,10 @@ class HttpClient:
         self._redaction = redaction
         self._redirects = redirects
         self._max_response = max_response
-        self._named_by = None if named_by is None else httpx.URL(named_by)
+        #: The URL that the definition's author wrote.
+        self._written = self._base if named_by is None else httpx.URL(named_by)
+        for number, value in enumerate(sorted(set(hidden))):
+            pool.issued.add(f"value {number}", value)
 
     async def send(self, request: HttpRequest, timeout: float | None) -> Answer:
         """Send a request, follow redirects as far as they may go, and read the answer.
@@ -158,20 +162,22 @@ class HttpClient:
         Raises ToolCallError for any status but 2xx, with `status` and the beginning of the body, for a body
         that is too large, and when the host cannot be reached; ToolTimeout. No error has secrets in it.
         """
-        return await self._within(timeout, self._build(request))
+        return await self._within(timeout, self._build(request), self._written)
 
     async def read(self, url: str, timeout: float | None) -> bytes:
-        """The content of a URL of any host; credentials go along only if it is the interface's own."""
+        """The content of a URL that the definition's author wrote, of any host; credentials go along only if
+        it is the interface's own.
+        """
         request = self._pool.named.build_request("GET", url, headers={"Accept-Encoding": "gzip"})
         if _same_host(self._base, request.url):
             self._authenticate(request)
-        return (await self._within(timeout, request)).content
+        return (await self._within(timeout, request, request.url)).content
 
-    async def _within(self, timeout: float | None, request: httpx.Request) -> Answer:
+    async def _within(self, timeout: float | None, request: httpx.Request, written: httpx.URL) -> Answer:
         what = f"{request.method} {self._shown(request.url)}"
         try:
             async with asyncio.timeout(timeout):
-                return await self._send(request, what)
+                return await self._send(request, what, written)
         except TimeoutError:
             raise ToolTimeout(f"{what} took longer than {timeout:g} s") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -203,16 +209,14 @@ class HttpClient:
 
     def _authenticate(self, request: httpx.Request) -> None:
         request.headers.update(self._credentials.headers)
-        if self._credentials.query:
-            request.url = request.url.copy_merge_params(dict(self._credentials.query))
+        # The transport adds them: httpx logs URLs.
+        request.extensions = {**request.extensions, HIDDEN_QUERY: dict(self._credentials.query)}
 
-    async def _send(self, request: httpx.Request, what: str) -> Answer:
+    async def _send(self, request: httpx.Request, what: str, written: httpx.URL) -> Answer:
         is_own = _same_host(self._base, request.url)
-        first, sent = request.url, ""
-        if self._named_by is not None and not _same_host(self._named_by, first):
-            first, sent = self._named_by, f"{what} is for a server that the document names:"
+        came = "is for a server that the document names:"
         for _ in range(_MAX_REDIRECTS + 1):
-            response = await self._answer(request, first, sent)
+            response = await self._answer(request, what, came, written)
             try:
                 following = response.next_request
                 if following is None:
@@ -228,27 +232,27 @@ class HttpClient:
             else:
                 for name in (*self._headers, *self._credentials.headers, "Cookie"):
                     following.headers.pop(name, None)
-            if sent or not _same_host(first, following.url):
-                sent = f"{what} was redirected to"
+                following.extensions = {**following.extensions, HIDDEN_QUERY: {}}
+            came = "was redirected to"
             request = following
         raise ToolCallError(f"{what} was redirected more than {_MAX_REDIRECTS} times")
 
-    async def _answer(self, request: httpx.Request, first: httpx.URL, sent: str) -> httpx.Response:
-        """The answer to a request to the first host, or, `sent` by an answer, to another: that may be at a
-        private address only where the first one is.
-
-        `sent` is what the message says before the URL when it may not go there.
+    async def _answer(
+        self, request: httpx.Request, what: str, came: str, written: httpx.URL
+    ) -> httpx.Response:
+        """The answer to a request: to the host that the definition's author wrote, or to one that an answer
+        names, as the message says that it `came` to.
         """
-        pool = self._pool
-        if not sent or await _is_private(first):
-            return await pool.named.send(request, stream=True)
+        is_written = _same_host(written, request.url)
+        client = self._pool.named if is_written else self._pool.others
         try:
-            if pool.is_proxied and await _is_private(request.url):
-                raise NotPublicError
-            return await pool.others.send(request, stream=True)
+            return await client.send(request, stream=True)
         except NotPublicError:
             where = self._shown(request.url)
-            raise ToolCallError(f"{sent} {where}, which is not a public address") from None
+            went = f"{what}: {where}" if is_written else f"{what} {came} {where}, which"
+            raise ToolCallError(
+                f"{went} is not at a public address ('private: true' allows others)"
+            ) from None
 
     def _check_redirect(self, sent: httpx.URL, following: httpx.Request, what: str) -> None:
         where = self._shown(following.url)
@@ -319,13 +323,6 @@ def _same_host(one: httpx.URL, other: httpx.URL) -> bool:
         return True
     steps_up = (one.scheme, other.scheme) == ("http", "https")
     return steps_up and one.host == other.host and one.port is None and other.port is None
-
-
-async def _is_private(url: httpx.URL) -> bool:
-    try:
-        return await is_private(url.raw_host.decode("ascii"), url.port or 443)
-    except LookupError as error:
-        raise httpx.ConnectError(str(error.args[0])) from None
 
 
 def _form(pairs: list[tuple[str, str]] | None) -> dict[str, list[str]] | None:

@@ -183,8 +183,15 @@ class HttpTool(Tool):
             [base_url, definition.proxy or "", *definition.headers.values()],
             self._environment,
             known=self._extra,
-            others=credentials.secrets(),
+            others=credentials.secrets,
         )
+        # Not those of the base URL, which are in many an answer for good reason.
+        hidden = Redaction.of_references(
+            definition.headers.values(),
+            self._environment,
+            known=self._extra,
+            others=credentials.secrets,
+        ).values
         base_url = self._substitute(base_url)
         try:
             _check_base_url(base_url)
@@ -193,7 +200,7 @@ class HttpTool(Tool):
         loop = background_loop()
         if self._pool is None or self._pool[0] is not loop:
             proxy = None if definition.proxy is None else self._substitute(definition.proxy)
-            self._pool = loop, ConnectionPool(proxy=proxy)
+            self._pool = loop, ConnectionPool(proxy=proxy, private=definition.private)
             close_when_collected(self, self._pool[1].aclose)
         return HttpClient(
             self._pool[1],
@@ -204,6 +211,7 @@ class HttpTool(Tool):
             redirects=definition.redirects,
             max_response=definition.max_response,
             named_by=self._named_by,
+            hidden=hidden,
         )
 
     def _credentials(self) -> Credentials:
@@ -211,16 +219,13 @@ class HttpTool(Tool):
         if auth is None:
             return Credentials()
         if auth.bearer is not None:
-            return Credentials({"Authorization": f"Bearer {self._substitute(auth.bearer)}"})
+            return Credentials.bearer(self._substitute(auth.bearer))
         if auth.basic is not None:
             username, password = self._substitute(auth.basic.username), self._substitute(auth.basic.password)
             return Credentials.basic(username, password)
         assert auth.api_key is not None
         value = self._substitute(auth.api_key.value)
-        if auth.api_key.header is not None:
-            return Credentials({auth.api_key.header: value})
-        assert auth.api_key.query is not None
-        return Credentials(query={auth.api_key.query: value})
+        return Credentials.key(value, header=auth.api_key.header, query=auth.api_key.query)
 
     @contextmanager
     def _named(self, callable: str | None) -> Iterator[None]:  # noqa: A002

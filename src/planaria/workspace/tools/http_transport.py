@@ -1,35 +1,32 @@
-"""How requests of tools reach servers: by connections as code in a session has them, with the same checks.
+"""How requests of tools reach servers: by the connections that code in a session has (`planaria.network`),
+which check addresses, scrub answers, and charge what is sent and received to the session.
 
 httpx and httpx2, each over its httpcore, are used by their public names alone.
 """
 
 from __future__ import annotations
 
+import math
+import ssl
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import anyio
-from anyio.abc import ByteStream, SocketAttribute
-from anyio.streams.tls import TLSAttribute
 
-from planaria.network.hosts import is_public
-from planaria.network.policy import Network
-from planaria.network.stream import TcpStream, start_tls
-from planaria.network.upstream import connect, resolve
+from planaria.errors import ToolCallError
+from planaria.network.connection import Connection
+from planaria.network.hosts import canonical_host
+from planaria.network.policy import Network, NetworkRequest
+from planaria.network.secrets import IssuedValues
+from planaria.workspace.tools.charging import CallersAccount
 
-if TYPE_CHECKING:
-    import ssl
+__all__ = ["HIDDEN_QUERY", "NotPublicError", "policy_transport", "tool_network"]
 
-__all__ = ["ANYWHERE", "PUBLIC", "NotPublicError", "is_private", "policy_transport"]
-
-#: For the servers that definitions name, which may be on the host's own network.
-ANYWHERE: Final = Network(allow=("*",), private=True)
-#: For those that answers name.
-PUBLIC: Final = Network(allow=("*",))
-
-
+#: The extension of a request with what is added to its query on the way out.
+HIDDEN_QUERY: Final = "planaria.query"
 #: What httpx itself takes by default: connections at once, and kept ones, for so many seconds.
 _MOST_CONNECTIONS: Final = 100
 _MOST_KEPT: Final = 20
@@ -39,26 +36,35 @@ _FAMILIES: Final = ("TimeoutException", "NetworkError", "ProtocolError", "ProxyE
 
 
 class NotPublicError(Exception):
-    """A server has no public address."""
+    """A server has no public address, and its definition allows no other."""
 
 
-async def is_private(host: str, port: int) -> bool:
-    """Whether a host has only addresses that are not public. Raises LookupError for one without any."""
-    return not any(map(is_public, await resolve(host, port)))
+def tool_network(certificates: ssl.SSLContext, *, proxy: str | None, private: bool) -> Network:
+    """The policy for a tool's requests, as far as it is the same for all hosts. Calls have timeouts of their
+    own. Raises ToolCallError for a proxy that is not one.
+    """
+    try:
+        return Network(certificates=certificates, proxy=proxy, private=private, timeout=math.inf)
+    except ValueError as error:
+        raise ToolCallError(str(error)) from None
 
 
 def policy_transport(
-    library: ModuleType, core: ModuleType, policy: Network, certificates: ssl.SSLContext
+    library: ModuleType, core: ModuleType, policy: Network, issued: IssuedValues, *, is_named: bool
 ) -> Any:
-    """A transport for clients of `library`, which is httpx or httpx2, that connects to what a policy allows;
-    `core` is the library's httpcore.
+    """A transport for clients of `library`, which is httpx or httpx2, that connects to any host, by the proxy
+    and with the certificates of a policy; `core` is the library's httpcore.
+
+    With `is_named`, requests are for hosts that the definition's author wrote: an address that is not public,
+    or `localhost`, is meant then. What a name leads to is public, unless the policy is `private`. In answers
+    there are asterisks in the place of the values that were issued. Its requests raise NotPublicError.
     """
     pool = core.AsyncConnectionPool(
-        ssl_context=certificates,
+        ssl_context=policy.ssl_context(),
         max_connections=_MOST_CONNECTIONS,
         max_keepalive_connections=_MOST_KEPT,
         keepalive_expiry=_KEPT_FOR,
-        network_backend=_Backend(core, policy),
+        network_backend=_Backend(core, policy, issued, is_named=is_named),
     )
 
     @contextmanager
@@ -87,7 +93,8 @@ def policy_transport(
         """Sends requests by connections of the pool."""
 
         async def handle_async_request(self, request: Any) -> Any:
-            url = request.url
+            hidden = request.extensions.get(HIDDEN_QUERY)
+            url = request.url.copy_merge_params(hidden) if hidden else request.url
             place = core.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
             sent = core.Request(
                 request.method,
@@ -112,11 +119,13 @@ def policy_transport(
 
 
 class _Backend:
-    """What httpcore calls a network backend: `connect_tcp` checks the address that it connects to."""
+    """What httpcore calls a network backend: its connections are those that code in a session has."""
 
-    def __init__(self, core: ModuleType, policy: Network) -> None:
+    def __init__(self, core: ModuleType, policy: Network, issued: IssuedValues, *, is_named: bool) -> None:
         self._core = core
         self._policy = policy
+        self._issued = issued
+        self._is_named = is_named
 
     async def connect_tcp(
         self,
@@ -126,15 +135,33 @@ class _Backend:
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> _Stream:
+        account = CallersAccount()
+        try:
+            host = canonical_host(host)
+        except ValueError as error:
+            raise self._core.ConnectError(str(error)) from None
+        # A rule for the host itself opens its address, where it is one, and a rule for all hosts none.
+        place = "*" if not self._is_named else f"[{host}]" if ":" in host else host
+        policy = replace(self._policy, allow=(f"{place}:{port}",))
+        connection = Connection(policy, account, self._issued, host, port)
         try:
             with anyio.fail_after(timeout):
-                return _Stream(self._core, await connect(self._policy, host, port))
-        except PermissionError as error:
-            raise NotPublicError(str(error)) from None
-        except TimeoutError as error:
-            raise self._core.ConnectTimeout(str(error) or f"{host}:{port} did not answer in time") from None
-        except (OSError, LookupError) as error:
-            raise self._core.ConnectError(str(error.args[0] if error.args else error)) from None
+                await connection.open()
+        except BaseException as error:
+            with anyio.CancelScope(shield=True):
+                await connection.close()
+            if isinstance(error, Exception):
+                message = str(error.args[0] if isinstance(error, LookupError) else error)
+                failed = NetworkRequest("CONNECT", f"//{host}:{port}", reason=message)
+                account.record(failed.scrub(self._issued.scrubber()))
+            if isinstance(error, PermissionError):
+                raise NotPublicError(message) from None
+            if isinstance(error, TimeoutError):
+                raise self._core.ConnectTimeout(f"{host}:{port} did not answer in time") from None
+            if isinstance(error, (OSError, LookupError)):
+                raise self._core.ConnectError(message) from None
+            raise
+        return _Stream(self._core, connection)
 
     async def sleep(self, seconds: float) -> None:
         await anyio.sleep(seconds)
@@ -143,59 +170,53 @@ class _Backend:
 class _Stream:
     """A connection as httpcore uses it."""
 
-    def __init__(self, core: ModuleType, stream: ByteStream) -> None:
+    def __init__(self, core: ModuleType, connection: Connection) -> None:
         self._core = core
-        self._stream = stream
+        self._connection = connection
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         try:
-            with anyio.fail_after(timeout):
-                return await self._stream.receive(max_bytes)
-        except anyio.EndOfStream:
-            return b""
-        except TimeoutError:
-            raise self._core.ReadTimeout("the server sent nothing in time") from None
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as error:
-            raise self._core.ReadError(str(error) or "the server closed the connection") from None
+            data = await self._connection.incoming.receive(max_bytes, timeout)
+        except OSError as error:
+            raise self._core.ReadError(str(error)) from None
+        if data is None:
+            raise self._core.ReadTimeout("the server sent nothing in time")
+        return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if not buffer:
             return
         try:
             with anyio.fail_after(timeout):
-                await self._stream.send(buffer)
-        except TimeoutError:
-            raise self._core.WriteTimeout("the server took nothing in time") from None
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError) as error:
-            raise self._core.WriteError(str(error) or "the server closed the connection") from None
+                await self._connection.send(buffer, may_greet=False)
+        except TimeoutError as error:
+            raise self._core.WriteTimeout(str(error) or "the server took nothing in time") from None
+        except ConnectionResetError as error:
+            # The library then looks for an answer that the server sent before.
+            raise self._core.WriteError(str(error)) from None
+        except OSError as error:
+            raise self._core.NetworkError(str(error)) from None
 
     async def aclose(self) -> None:
-        await anyio.aclose_forcefully(self._stream)
+        with anyio.CancelScope(shield=True):
+            await self._connection.close()
 
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> _Stream:
         try:
             with anyio.fail_after(timeout):
-                stream = await start_tls(self._stream, ssl_context, server_hostname)
+                await self._connection.encrypt(server_hostname or "")
         except TimeoutError:
             await self.aclose()
             raise self._core.ConnectTimeout("the TLS handshake took too long") from None
-        except (anyio.BrokenResourceError, anyio.EndOfStream, OSError) as error:
+        except OSError as error:
             await self.aclose()
-            raise self._core.ConnectError(str(error.__cause__ or error)) from None
-        return _Stream(self._core, stream)
+            raise self._core.ConnectError(str(error)) from None
+        return self
 
     def get_extra_info(self, info: str) -> Any:
-        match info:
-            case "ssl_object":
-                return self._stream.extra(TLSAttribute.ssl_object, None)
-            case "client_addr":
-                return self._stream.extra(SocketAttribute.local_address, None)
-            case "server_addr":
-                return self._stream.extra(SocketAttribute.remote_address, None)
-            case "socket":
-                return self._stream.extra(SocketAttribute.raw_socket, None)
-            case "is_readable":
-                return isinstance(self._stream, TcpStream) and not self._stream.is_alive()
+        if info == "is_readable":  # whether a kept connection is of no use any more
+            incoming = self._connection.incoming
+            return bool(incoming.waiting) or incoming.is_ended
         return None

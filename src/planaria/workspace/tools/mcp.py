@@ -54,6 +54,9 @@ class McpDefinition(ToolDefinition):
     proxy: str | None = None
     """The URL of a proxy, or `environment` for those that HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY
     name. None is used if nothing is said."""
+    private: bool = False
+    """Whether the name in `url` may lead to an address that is not public. One that is written there, or
+    `localhost`, needs no word."""
     transport: Literal["stdio", "http", "sse"] | None = None
     """`http` is streamable HTTP, and what a `url` means if nothing else is said."""
     start_timeout: Annotated[float, Field(gt=0)] = 30.0
@@ -70,6 +73,8 @@ class McpDefinition(ToolDefinition):
             raise ValueError(f"{of_process[0]!r} is for a 'command', not for a 'url'")
         if self.command is not None and self.headers:
             raise ValueError("'headers' are for a 'url', not for a 'command'")
+        if self.command is not None and self.private:
+            raise ValueError("'private' is for a 'url', not for a 'command'")
         if self.transport is not None and (self.transport == "stdio") != (self.url is None):
             wanted = "a 'command'" if self.transport == "stdio" else "a 'url'"
             raise ValueError(f"transport {self.transport!r} needs {wanted}")
@@ -95,8 +100,8 @@ class _Launch:
         self._definition = definition
         self._environment = environment
         self._folder = folder
-        #: Hides the secrets of the last start.
-        self.redaction = Redaction()
+        #: Hides the secrets of the last start: in errors all of them, in answers the credentials among them.
+        self.redaction = self.hidden = Redaction()
 
     def target(self) -> ProcessTarget | HttpTarget:
         """What to connect to, with the environment's values as they are now."""
@@ -118,11 +123,21 @@ class _Launch:
             self._environment,
             known=extra,
         )
+        # What is in the path of a URL, or an argument, is in many an answer for good reason.
+        query = (definition.url or "").partition("?")[2]
+        self.hidden = Redaction.of_references(
+            [query, *definition.env.values(), *definition.headers.values()], self._environment, known=extra
+        )
         if definition.url is not None:
             headers = {name: value(text) for name, text in definition.headers.items()}
             proxy = None if definition.proxy is None else value(definition.proxy)
             return HttpTarget(
-                value(definition.url), headers, is_sse=definition.transport == "sse", proxy=proxy
+                value(definition.url),
+                headers,
+                is_sse=definition.transport == "sse",
+                proxy=proxy,
+                hidden=self.hidden.values,
+                private=definition.private,
             )
         assert definition.command is not None
         directory = self._folder or Path.cwd()
@@ -179,7 +194,7 @@ class McpTool(Tool):
                 text = result_text(result.content).strip() or "it gave no reason"
                 raise ToolCallError(text[:_MESSAGE_SHOWN])
             try:
-                return result_value(result, is_wrapped=function.is_wrapped)
+                return self._launch.hidden.of_value(result_value(result, is_wrapped=function.is_wrapped))
             except ValueError as error:
                 raise ToolCallError(f"the MCP server {self.name!r} sent a broken result: {error}") from None
 

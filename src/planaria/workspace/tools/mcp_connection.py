@@ -15,8 +15,8 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
-from planaria.network.proxy_settings import ENVIRONMENT
-from planaria.workspace.tools.http_transport import ANYWHERE, policy_transport
+from planaria.network.secrets import IssuedValues
+from planaria.workspace.tools.http_transport import policy_transport, tool_network
 
 __all__ = ["HttpTarget", "ProcessTarget", "TooLarge", "http_transport"]
 
@@ -44,6 +44,10 @@ class HttpTarget:
     """The older transport, of two connections, instead of streamable HTTP."""
     proxy: str | None = field(default=None, repr=False)
     """The URL of a proxy, or "environment"."""
+    private: bool = False
+    """Whether its name may lead to an address that is not public."""
+    hidden: frozenset[str] = field(default=frozenset(), repr=False)
+    """The values that no answer may have in it."""
 
 
 class TooLarge(httpx2.StreamError):
@@ -118,16 +122,15 @@ def _client(
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(response.stream, max_message)
 
-    transport = None
-    if target.proxy is None:
-        transport = policy_transport(httpx2, httpcore2, ANYWHERE, httpx2.create_ssl_context())
+    issued = IssuedValues(())
+    for number, value in enumerate(sorted(target.hidden)):
+        issued.add(f"value {number}", value)
+    policy = tool_network(httpx2.create_ssl_context(), proxy=target.proxy, private=target.private)
     return httpx2.AsyncClient(
         headers={**(headers or {}), "Accept-Encoding": "identity", **target.headers},
         timeout=timeout,
         auth=auth,
-        transport=transport,
-        proxy=None if target.proxy == ENVIRONMENT else target.proxy,
-        trust_env=target.proxy == ENVIRONMENT,
+        transport=policy_transport(httpx2, httpcore2, policy, issued, is_named=True),
         event_hooks={"response": [bound]},
     )
 

@@ -27,6 +27,7 @@ from mcp_types import (
 from planaria.errors import ToolCallError, ToolTimeout
 from planaria.version import __version__
 from planaria.workspace.tools.background import close_at_exit
+from planaria.workspace.tools.charging import uncharged
 from planaria.workspace.tools.mcp_connection import HttpTarget, ProcessTarget, http_transport
 from planaria.workspace.tools.mcp_process import ProcessTransport
 
@@ -184,7 +185,8 @@ class McpServer:
             client_info=Implementation(name="planaria", version=__version__),
             cache=None,
         )
-        connection.owner = asyncio.create_task(self._own(connection))
+        with uncharged():  # the connection outlives the session that wants it now
+            connection.owner = asyncio.create_task(self._own(connection))
         if self._closes_at_exit is None:
             self._closes_at_exit = close_at_exit(self.close)
         return connection
