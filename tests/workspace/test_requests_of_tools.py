@@ -83,7 +83,7 @@ def test_refused_records(desk: Callable[..., Any], server: RecordingServer) -> N
         ({"max_received": 10}, "tools.api.get(name='x')"),
     ],
 )
-def test_limits(limit: dict[str, int], code: str, desk: Callable[..., Any]) -> None:
+def test_limits(limit: dict[str, Any], code: str, desk: Callable[..., Any]) -> None:
     """Requests of tools and their bytes count towards the limits of the session's network."""
     session = desk(network=Network(**limit))
     error = session.run(code).error

@@ -94,5 +94,3 @@ def test_headers_that_on_request_keeps(attacker: Callable[..., Any], server: Rec
     [request] = server.requests
     assert f"x-word: a {VALUE} b".encode() in request.lower()
     assert b"x-more: 1" in request.lower()
-
-

@@ -33,7 +33,7 @@ def test_no_program(define_mcp: Define) -> None:
         call(tool, "add")
 
 
-def test_dies_at_start(define_mcp: Define) -> None:
+def test_ends_at_start(define_mcp: Define) -> None:
     """A server that ends at once is an error with its status and the end of its stderr."""
     error = failing(define_mcp, "import sys; sys.exit('a key is missing')")
     assert (
