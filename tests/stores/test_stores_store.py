@@ -13,7 +13,8 @@ from made_snapshots import make_snapshot
 import planaria
 from planaria.errors import SnapshotVersionError
 from planaria.snapshot.snapshot import Snapshot
-from planaria.stores.store import Store, Version
+from planaria.stores.store import Store
+from planaria.stores.versions import Version
 from planaria_kernel.protocol import encode
 
 pytestmark = pytest.mark.slow

@@ -92,7 +92,7 @@ def test_limits(limit: dict[str, Any], code: str, desk: Callable[..., Any]) -> N
 
 
 def test_rules_are_the_codes(desk: Callable[..., Any], server: RecordingServer) -> None:
-    """What code may reach is no matter of its tools, and what they may reach none of the code."""
+    """What code may reach does not concern its tools, nor what they may reach the code."""
     session = desk(network=Network())
     assert session.run("tools.api.get(name='x')").error is None
     error = session.run(

@@ -20,7 +20,8 @@ from planaria.pool.outcomes import decoded_result
 from planaria.pool.presence import DRAIN, WorkerState, workers_of
 from planaria.pool.saved import SavedSteps
 from planaria.stores.opening import open_store
-from planaria.stores.store import Store, Version
+from planaria.stores.store import Store
+from planaria.stores.versions import Version
 
 __all__ = ["drain", "list_sessions", "show_status"]
 

@@ -19,7 +19,8 @@ from planaria.stores.folding import Folding, is_beyond_folding
 
 if TYPE_CHECKING:
     from planaria.session.report import Report
-    from planaria.stores.store import Store, Version
+    from planaria.stores.store import Store
+    from planaria.stores.versions import Version
 
 __all__ = ["NamedSession", "NamedSessions"]
 

@@ -26,7 +26,8 @@ from planaria.session.options import SessionOptions
 from planaria.session.parameters import suggest_session_options
 from planaria.session.result import Result
 from planaria.stores.opening import open_store
-from planaria.stores.store import Store, Version, check_name
+from planaria.stores.store import Store, check_name
+from planaria.stores.versions import Version
 
 __all__ = ["AsyncPool", "Pool", "PoolExecution", "Values"]
 

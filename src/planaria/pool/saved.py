@@ -11,7 +11,7 @@ from typing import Final
 from planaria.errors import ProtocolError
 from planaria.pool.errors import OutcomeUnknown
 from planaria.pool.steps import Reply, Step
-from planaria.stores.store import Version
+from planaria.stores.versions import Version
 from planaria_kernel.protocol import decode, encode
 
 __all__ = ["SavedSteps"]

@@ -12,7 +12,7 @@ from planaria import telemetry
 from planaria.limits import NOT_GIVEN, NotGiven
 
 if TYPE_CHECKING:
-    from planaria.stores.store import Version
+    from planaria.stores.versions import Version
 
 __all__ = ["Answer", "Cancel", "Command", "Drain", "Execute", "Reply", "Step"]
 

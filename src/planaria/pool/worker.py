@@ -40,7 +40,8 @@ from planaria.snapshot.snapshot import Snapshot
 from planaria.stores.folding import Folding, is_beyond_folding
 from planaria.stores.leases import Lease
 from planaria.stores.opening import open_store
-from planaria.stores.store import Store, Version
+from planaria.stores.store import Store
+from planaria.stores.versions import Version
 
 __all__ = ["Worker", "WorkerSettings"]
 

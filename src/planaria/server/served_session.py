@@ -33,7 +33,7 @@ from planaria.session.result import Result
 from planaria.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from planaria.stores.store import Version
+    from planaria.stores.versions import Version
 
 __all__ = ["SEPARATOR", "BlockedCall", "Outcome", "ServedSession"]
 

@@ -30,7 +30,8 @@ from planaria.session.callbacks import CallbackRegistry
 from planaria.snapshot.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from planaria.stores.store import Store, Version
+    from planaria.stores.store import Store
+    from planaria.stores.versions import Version
 
 __all__ = ["ServedSessions"]
 

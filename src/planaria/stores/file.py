@@ -9,7 +9,8 @@ from typing import Any
 from planaria.storage.backends.logged import LoggedBackend
 from planaria.storage.failures import file_failures
 from planaria.stores.file_leases import FileLeases
-from planaria.stores.store import Garbage, Store, unneeded
+from planaria.stores.garbage import Garbage, unneeded
+from planaria.stores.store import Store
 
 __all__ = ["FileStore"]
 

@@ -15,7 +15,8 @@ from typing import Final
 from planaria.errors import PlanariaError
 from planaria.snapshot.folding import folded
 from planaria.snapshot.snapshot import Snapshot
-from planaria.stores.store import Store, Version, is_worth_a_delta
+from planaria.stores.store import Store, is_worth_a_delta
+from planaria.stores.versions import Version
 
 __all__ = ["Folding", "is_beyond_folding"]
 

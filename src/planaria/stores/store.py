@@ -9,80 +9,39 @@ garbage.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from planaria.errors import (
     ImageError,
-    ProtocolError,
     SnapshotConflict,
     SnapshotCorrupt,
-    SnapshotMismatch,
     SnapshotNotFound,
-    SnapshotVersionError,
     StorageError,
 )
-from planaria.files.chunks import digest_of
-from planaria.images.packing import pack_image, saved_layers, take_image
+from planaria.images.packing import pack_image, take_image
 from planaria.limits import NOT_GIVEN, NotGiven
 from planaria.machine.image import find_image
 from planaria.machine.recipe import Recipe
-from planaria.snapshot.envelope import Envelope
 from planaria.snapshot.snapshot import Snapshot
-from planaria.storage.documents import CHUNK, Backend, Documents, Upload
+from planaria.storage.documents import CHUNK, Backend, Upload
 from planaria.stores.attachments import Attachments
+from planaria.stores.garbage import Garbage, sweep
 from planaria.stores.leases import Leases, MemoryLeases
 from planaria.stores.presence import Presence
-from planaria.stores.shelves import Kind, Shelves, is_by_digest, is_version, place_of
-from planaria_kernel.protocol import decode, encode
+from planaria.stores.records import LayerMissing, load_snapshot, put_snapshot, saved_layers_of
+from planaria.stores.shelves import Shelves
+from planaria.stores.versions import Version, find_version, read_versions
+from planaria_kernel.protocol import encode
 
-__all__ = ["Garbage", "Store", "Version", "check_name", "is_worth_a_delta", "unneeded"]
+__all__ = ["Store", "check_name", "is_worth_a_delta"]
 
 Result = TypeVar("Result")
-#: Sections of fewer bytes are kept in the record itself.
-_INLINE: Final = 1024
-#: The same for deltas, whose sections few others share: each blob is a file that is flushed to the disk.
-_INLINE_OF_DELTA: Final = 16 << 10
 _MAX_NAME: Final = 150
 _LARGEST_DELTA: Final = 64 << 10
 #: Versions with longer notes are read again whenever all are asked for.
 _SMALL_NOTE: Final = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """One snapshot that was saved under a name."""
-
-    number: int
-    """Counts up; the newest has the greatest."""
-    digest: str
-    """Of the snapshot that was saved."""
-    size: int
-    """Of the same, in bytes."""
-    saved_at: float
-    """When, in seconds since 1970 by the clock of the host that saved it."""
-    note: bytes = field(default=b"", repr=False)
-    """The bytes that were saved beside it."""
-    folded: str | None = field(default=None, compare=False)
-    """The digest of the complete snapshot of the same state that has taken its place, if one has."""
-
-    @property
-    def kept_digest(self) -> str:
-        """The digest of the snapshot that is loaded."""
-        return self.folded or self.digest
-
-
-@dataclass(frozen=True, slots=True)
-class Garbage:
-    """What `Store.collect_garbage` removed."""
-
-    snapshots: int
-    blobs: int
-    bytes: int
-    layers: int = 0
-    """Images that were saved from sessions."""
 
 
 class Store:
@@ -143,10 +102,10 @@ class Store:
         def action(shelves: Shelves, layers: Mapping[str, Upload]) -> int:
             numbers = shelves.numbers(name)
             if not isinstance(expected, NotGiven):
-                newest = _version(shelves, name, numbers[-1]) if numbers else None
+                newest = find_version(shelves, name, numbers[-1]) if numbers else None
                 if newest != expected:
                     raise SnapshotConflict(_conflict(name, expected, newest))
-            _put(shelves, snapshot, layers)
+            put_snapshot(shelves, snapshot, layers)
             number = shelves.append(name, entry)
             if keep is not None:
                 for old in numbers[: max(0, len(numbers) + 1 - max(1, keep))]:
@@ -166,9 +125,9 @@ class Store:
 
         def action(shelves: Shelves, layers: Mapping[str, Upload]) -> bool:
             numbers = shelves.numbers(name)
-            if not numbers or _version(shelves, name, numbers[-1]) != version:
+            if not numbers or find_version(shelves, name, numbers[-1]) != version:
                 return False
-            _put(shelves, snapshot, layers)
+            put_snapshot(shelves, snapshot, layers)
             shelves.replace(name, version.number, entry)
             return True
 
@@ -184,7 +143,7 @@ class Store:
             while True:
                 try:
                     return self._write(lambda shelves: action(shelves, uploads))
-                except _LayerMissing as missing:
+                except LayerMissing as missing:
                     upload = uploads[missing.digest] = self._backend.upload()
                     data = pack_image(missing.recipe)
                     for start in range(0, len(data), CHUNK):
@@ -200,7 +159,7 @@ class Store:
 
         def action(shelves: Shelves) -> Version | None:
             numbers = shelves.numbers(name)
-            return _version(shelves, name, numbers[-1]) if numbers else None
+            return find_version(shelves, name, numbers[-1]) if numbers else None
 
         return self._read(action)
 
@@ -216,7 +175,7 @@ class Store:
                 if before is not None and before[0] == revision:
                     found[name] = before
                 elif numbers := shelves.numbers(name):
-                    found[name] = revision, _version(shelves, name, numbers[-1])
+                    found[name] = revision, find_version(shelves, name, numbers[-1])
             return found
 
         found = self._read(action)
@@ -232,14 +191,14 @@ class Store:
         check_name(name)
 
         def action(shelves: Shelves) -> Snapshot:
-            versions = _versions(shelves, name)
+            versions = read_versions(shelves, name)
             if not versions:
                 raise SnapshotNotFound(f"there is no snapshot {name!r} in this store")
             if version is None:
-                return _load(shelves, versions[-1].kept_digest)
+                return load_snapshot(shelves, versions[-1].kept_digest)
             for one in reversed(versions):
                 if version in (one.number, one.digest, one.folded):
-                    return _load(shelves, one.kept_digest)
+                    return load_snapshot(shelves, one.kept_digest)
             known = ", ".join(str(one.number) for one in versions)
             raise SnapshotNotFound(f"{name!r} has no version {version!r}; there are: {known}")
 
@@ -251,7 +210,7 @@ class Store:
         """Keep what the snapshot's image cannot be made without elsewhere, images saved from sessions, also
         when no snapshot here rests on them: until someone drops the attachments.
         """
-        for layer in _saved_layers(snapshot):
+        for layer in saved_layers_of(snapshot):
             name = _image_name(layer)
             if find_image(layer) is not None and not self.attachments.has("image", name):
                 self.attachments.put("image", name, pack_image(layer))
@@ -260,7 +219,7 @@ class Store:
         """Put images that the snapshot rests on, and that this computer lacks, into its cache. Raises
         SnapshotCorrupt for one that is damaged here.
         """
-        for layer in _saved_layers(snapshot):
+        for layer in saved_layers_of(snapshot):
             if find_image(layer) is None:
                 data = self._layer(layer)
                 if data is None:
@@ -284,7 +243,7 @@ class Store:
     def history(self, name: str) -> Sequence[Version]:
         """The versions of a name, the oldest first. Raises SnapshotNotFound."""
         check_name(name)
-        versions = self._read(lambda shelves: _versions(shelves, name))
+        versions = self._read(lambda shelves: read_versions(shelves, name))
         if not versions:
             raise SnapshotNotFound(f"there is no snapshot {name!r} in this store")
         return versions
@@ -314,7 +273,7 @@ class Store:
         Raises SnapshotCorrupt, or SnapshotVersionError for what a later version has written, and removes
         nothing, when a record that is needed cannot be read.
         """
-        return self._write(_sweep)
+        return self._write(sweep)
 
     def close(self) -> None:
         """Release connections, where there are any; closing twice is harmless."""
@@ -327,15 +286,6 @@ def is_worth_a_delta(snapshot: Snapshot, base: Snapshot, *, times: int = 1) -> b
     at most 64 KiB and half of it, or so many times that.
     """
     return len(snapshot) <= times * (_LARGEST_DELTA + len(base) // 2)
-
-
-def _saved_layers(snapshot: Snapshot) -> Sequence[Recipe]:
-    """The images saved from sessions that a snapshot's own rests on, the lowest first."""
-    try:
-        recipe = Recipe.from_json(snapshot.header.recipe)
-    except ValueError:  # of another version, which restoring reports
-        return []
-    return list(saved_layers(recipe))[::-1]
 
 
 def _image_name(recipe: Recipe) -> str:
@@ -351,222 +301,11 @@ def check_name(name: str) -> None:
 
 # -- records -------------------------------------------------------------------------------------------------
 
+
 #: Bytes as they are, or a blob's digest.
-_Part = bytes | str
-
-
-class _LayerMissing(Exception):
-    """A snapshot rests on an image that is at hand, but not in the store."""
-
-    def __init__(self, recipe: Recipe, digest: str) -> None:
-        super().__init__(digest)
-        self.recipe = recipe
-        self.digest = digest
-
-
-def _put(shelves: Shelves, snapshot: Snapshot, layers: Mapping[str, Upload]) -> None:
-    """Keep a snapshot and all that it rests on; `layers` are the images that were brought for it.
-
-    Raises _LayerMissing for one that was not.
-    """
-    one: Snapshot | None = snapshot
-    while one is not None and not shelves.has("record", one.digest):
-        parts, blobs = _split(one)
-        for digest, data in blobs.items():
-            if not shelves.has("blob", digest):
-                shelves.put("blob", digest, data)
-        parent = one.header.parent
-        if parent is not None and one.parent is None and not shelves.has("record", parent):
-            raise SnapshotMismatch(
-                f"snapshot {one.digest[:12]} is a delta of {parent[:12]}, which is not in this store: "
-                "save that first"
-            )
-        if parent is None:  # a delta is of the same image as its parent
-            _put_layers(shelves, one, layers)
-        shelves.put("record", one.digest, encode((parent, parts)))
-        one = one.parent
-
-
-def _put_layers(shelves: Shelves, snapshot: Snapshot, layers: Mapping[str, Upload]) -> None:
-    for recipe in _saved_layers(snapshot):
-        digest = recipe.saved
-        assert digest is not None
-        if shelves.has("layer", digest):
-            continue
-        if digest in layers:
-            shelves.put_upload("layer", digest, layers[digest])
-        elif find_image(recipe) is not None:  # otherwise restoring reports that it is missing
-            raise _LayerMissing(recipe, digest)
-
-
-def _layers_of(parts: list[_Part]) -> set[str]:
-    """The digests of the saved images that the snapshot of these parts rests on. Raises SnapshotCorrupt."""
-    beginning = parts[0] if parts else b""
-    if not isinstance(beginning, bytes):
-        raise SnapshotCorrupt("a record of this store is damaged: it does not begin as a snapshot does")
-    if b'"saved"' not in beginning:
-        return set()
-    try:
-        recipe = Recipe.from_json(Envelope.header_of(beginning)["image"]["recipe"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise SnapshotCorrupt(f"the image of a snapshot in this store cannot be read: {error}") from error
-    return {layer.saved for layer in saved_layers(recipe) if layer.saved is not None}
-
-
-def _split(snapshot: Snapshot) -> tuple[list[_Part], dict[str, bytes]]:
-    data = bytes(snapshot)
-    frames = [bytes(section.frame) for section in snapshot.container.sections]
-    at = len(snapshot.container.body) - sum(map(len, frames))
-    parts: list[_Part] = []
-    blobs: dict[str, bytes] = {}
-    most = _INLINE if snapshot.header.parent is None else _INLINE_OF_DELTA
-    inline = 0  # where the bytes begin that are in no part yet
-    for frame in frames:
-        if len(frame) >= most:
-            digest = digest_of(frame)
-            blobs[digest] = frame
-            if inline < at:
-                parts.append(data[inline:at])
-            parts.append(digest)
-            inline = at + len(frame)
-        at += len(frame)
-    parts.append(data[inline:])
-    return parts, blobs
-
-
-def _read_record(data: bytes | None, digest: str) -> tuple[str | None, list[_Part]]:
-    if data is None:
-        raise SnapshotCorrupt(f"this store has lost snapshot {digest[:12]}")
-    try:
-        value = decode(data)
-    except ProtocolError:
-        value = None
-    match value:
-        case ((str() | None) as parent, list(parts)) if all(isinstance(part, (bytes, str)) for part in parts):
-            return parent, parts
-        case ((str() | None), list(), *_):
-            raise SnapshotVersionError(_later(f"the record of snapshot {digest[:12]}"))
-    raise SnapshotCorrupt(f"the record of snapshot {digest[:12]} in this store is damaged")
-
-
-def _load(shelves: Shelves, digest: str) -> Snapshot:
-    wanted: list[tuple[str, bytes]] = []
-    seen: set[str] = set()
-    following: str | None = digest
-    while following is not None:
-        if following in seen:
-            raise SnapshotCorrupt(f"snapshot {following[:12]} in this store rests on itself")
-        seen.add(following)
-        parent, parts = _read_record(shelves.get("record", following), following)
-        wanted.append((following, b"".join([_part(shelves, part) for part in parts])))
-        following = parent
-    snapshot: Snapshot | None = None
-    for name, data in reversed(wanted):
-        snapshot = Snapshot(data, parent=snapshot)
-        if snapshot.digest != name:
-            raise SnapshotCorrupt(f"this store has another snapshot under the name {name[:12]}")
-    assert snapshot is not None
-    return snapshot
-
-
-def _part(shelves: Shelves, part: _Part) -> bytes:
-    if isinstance(part, bytes):
-        return part
-    data = shelves.get("blob", part)
-    if data is None:
-        raise SnapshotCorrupt(f"this store has lost the blob {part[:12]}")
-    return data
-
-
-def _versions(shelves: Shelves, name: str) -> list[Version]:
-    return [_read_version(name, number, data) for number, data in shelves.versions(name)]
-
-
-def _version(shelves: Shelves, name: str, number: int) -> Version:
-    return _read_version(name, number, shelves.version(name, number) or b"")
-
-
-def _read_version(name: str, number: int, data: bytes) -> Version:
-    try:
-        value: Any = decode(data)
-    except ProtocolError:
-        value = None
-    match value:
-        case (str(digest), int(size), float(saved_at)):
-            return Version(number, digest, size, saved_at)
-        case (str(digest), int(size), float(saved_at), bytes(note)):
-            return Version(number, digest, size, saved_at, note)
-        case (str(digest), int(size), float(saved_at), bytes(note), str(folded)):
-            return Version(number, digest, size, saved_at, note, folded)
-        case (str(), int(), float(), bytes(), *_):
-            raise SnapshotVersionError(_later(f"version {number} of {name!r}"))
-    raise SnapshotCorrupt(f"version {number} of {name!r} in this store is damaged")
-
-
-def _later(what: str) -> str:
-    return (
-        f"{what} in this store was written by a later version of planaria, in a way that this one does not "
-        "know: update this one, or run the later version for the sessions of this store until all are updated"
-    )
-
-
 def _conflict(name: str, expected: Version | None, newest: Version | None) -> str:
     if expected is None:
         return f"{name!r} is in this store already"
     if newest is None:
         return f"{name!r} was deleted meanwhile: version {expected.number} is not in this store"
     return f"{name!r} was saved by another: its newest version is {newest.number}, not {expected.number}"
-
-
-def _sweep(shelves: Shelves) -> Garbage:
-    """Mark from the names, then remove what was not marked."""
-    records: set[str] = set()
-    blobs: set[str] = set()
-    layers: set[str] = set()
-    pending = [version.kept_digest for name in shelves.names() for version in _versions(shelves, name)]
-    while pending:
-        digest = pending.pop()
-        if digest in records:
-            continue
-        records.add(digest)
-        parent, parts = _read_record(shelves.get("record", digest), digest)
-        blobs.update(part for part in parts if isinstance(part, str))
-        layers |= _layers_of(parts)
-        if parent is not None:
-            pending.append(parent)
-    needed: dict[Kind, set[str]] = {"record": records, "blob": blobs, "layer": layers}
-    garbage = {
-        kind: {digest: size for digest, size in shelves.sizes(kind).items() if digest not in digests}
-        for kind, digests in needed.items()
-    }
-    for kind, found in garbage.items():
-        for digest in found:
-            shelves.remove(kind, digest)
-    shelves.remove_partial()
-    freed = sum(size for found in garbage.values() for size in found.values())
-    return Garbage(len(garbage["record"]), len(garbage["blob"]), freed, len(garbage["layer"]))
-
-
-def unneeded(documents: Documents, paths: Collection[str]) -> list[str]:
-    """Which of the contents at these paths no version among them needs.
-
-    Versions that are elsewhere rest on what is elsewhere, too.
-    """
-    shelves = Shelves(documents)
-    here = set(paths)
-    needed: set[str] = set()
-    pending = [
-        _read_version(path, 0, documents.fetch(path) or b"").kept_digest for path in paths if is_version(path)
-    ]
-    while pending:
-        digest = pending.pop()
-        place = place_of("record", digest)
-        if place not in here or place in needed:
-            continue
-        parent, parts = _read_record(shelves.get("record", digest), digest)
-        needed.add(place)
-        needed.update(place_of("blob", part) for part in parts if isinstance(part, str))
-        needed.update(place_of("layer", one) for one in _layers_of(parts))
-        if parent is not None:
-            pending.append(parent)
-    return [path for path in paths if path not in needed and is_by_digest(path)]

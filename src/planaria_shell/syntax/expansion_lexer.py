@@ -324,7 +324,7 @@ class ExpansionLexer(Cursor):
                     elif following in '$`"\\':
                         self.backslash(parts)
                     else:
-                        # It stays, as between double quotes, and is no operator.
+                        # It stays, as between double quotes, and is not an operator.
                         parts.append(Literal("\\"))
                         self.position = position + 1
                 elif char == '"':

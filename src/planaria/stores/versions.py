@@ -1,0 +1,61 @@
+"""The versions of a name: which snapshots were saved under it, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from planaria.errors import ProtocolError, SnapshotCorrupt, SnapshotVersionError
+from planaria.stores.records import later_version
+from planaria.stores.shelves import Shelves
+from planaria_kernel.protocol import decode
+
+__all__ = ["Version", "find_version", "read_version", "read_versions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One snapshot that was saved under a name."""
+
+    number: int
+    """Counts up; the newest has the greatest."""
+    digest: str
+    """Of the snapshot that was saved."""
+    size: int
+    """Of the same, in bytes."""
+    saved_at: float
+    """When, in seconds since 1970 by the clock of the host that saved it."""
+    note: bytes = field(default=b"", repr=False)
+    """The bytes that were saved beside it."""
+    folded: str | None = field(default=None, compare=False)
+    """The digest of the complete snapshot of the same state that has taken its place, if one has."""
+
+    @property
+    def kept_digest(self) -> str:
+        """The digest of the snapshot that is loaded."""
+        return self.folded or self.digest
+
+
+def read_versions(shelves: Shelves, name: str) -> list[Version]:
+    return [read_version(name, number, data) for number, data in shelves.versions(name)]
+
+
+def find_version(shelves: Shelves, name: str, number: int) -> Version:
+    return read_version(name, number, shelves.version(name, number) or b"")
+
+
+def read_version(name: str, number: int, data: bytes) -> Version:
+    try:
+        value: Any = decode(data)
+    except ProtocolError:
+        value = None
+    match value:
+        case (str(digest), int(size), float(saved_at)):
+            return Version(number, digest, size, saved_at)
+        case (str(digest), int(size), float(saved_at), bytes(note)):
+            return Version(number, digest, size, saved_at, note)
+        case (str(digest), int(size), float(saved_at), bytes(note), str(folded)):
+            return Version(number, digest, size, saved_at, note, folded)
+        case (str(), int(), float(), bytes(), *_):
+            raise SnapshotVersionError(later_version(f"version {number} of {name!r}"))
+    raise SnapshotCorrupt(f"version {number} of {name!r} in this store is damaged")
