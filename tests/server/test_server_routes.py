@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +184,25 @@ def test_tools_are_listed(tmp_path: Path) -> None:
 def len_of(text: str) -> int:
     """How long a text is."""
     return len(text)
+
+
+def test_sessions_begin_from_images() -> None:
+    """A session begins from the image that it names, and from the server's first one without a name."""
+    names = [f"test-{uuid.uuid4().hex}" for _ in range(2)]
+    try:
+        for name in names:
+            with planaria.Session() as session:
+                session.set(made=name)
+                session.save_as_image(name)
+        with served(images=names) as server, client_of(server.url) as client:
+            for wanted, expected in (
+                ({"image": names[1]}, names[1]),
+                ({"image": names[0]}, names[0]),
+                ({}, names[0]),
+            ):
+                created = client.post("/v1/sessions", json=wanted).json()
+                assert created["image"] == expected
+                assert run(client, f"/v1/sessions/{created['id']}", "made")["value"] == expected
+    finally:
+        for name in names:
+            planaria.Image.remove(name)
