@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from planaria_shell.builtins.registry import (
     BuiltinUsageError,
@@ -13,6 +14,8 @@ from planaria_shell.builtins.registry import (
     running,
     usage,
 )
+from planaria_shell.builtins.synopses import SYNOPSES
+from planaria_shell.expand.patterns import compile_pattern
 from planaria_shell.state.builtin import BUILTINS, SPECIAL, builtins_without
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.parser import RESERVED
@@ -332,13 +335,23 @@ def help_(shell: Interpreter, argv: list[str]) -> int:
         )
         return 0
     status = 0
+    topics = sorted({*BUILTINS, *RESERVED})
+    if re.search(r"[*?]|\[.*\]", names[0]):
+        keywords = "keywords" if len(names) > 1 else "keyword"
+        _lines(shell, [f"Shell commands matching {keywords} `{', '.join(names)}'", ""])
     for name in names:
-        if name in BUILTINS or name in RESERVED:
-            lines = [f"{name}: {name} [arguments]"]
+        pattern = compile_pattern(name)
+        found = [name] if name in topics else [topic for topic in topics if pattern.fullmatch(topic)]
+        if not found:
+            # What only begins a topic's name stands for it.
+            found = [topic for topic in topics if topic.startswith(name)]
+        for topic in found:
+            synopsis = SYNOPSES.get(topic, "") if topic in BUILTINS else "[arguments]"
+            lines = [f"{topic}: {topic} {synopsis}".rstrip()]
             if not short:
                 lines.append("    A shell builtin; see the Bash Reference Manual.")
             _lines(shell, lines)
-        else:
+        if not found:
             shell.complain(
                 f"help: no help topics match `{name}'.  Try `help help' or `man -k {name}' or `info {name}'."
             )

@@ -22,16 +22,28 @@ def _change(shell: Interpreter, command: str, name: str, *, physical: bool) -> b
     try:
         os.stat(path if physical else target)
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and name == ".":
+            # It is where the shell is, although it has no name any more.
+            shell.error_output(
+                f"{command}: error retrieving current directory: getcwd: cannot access parent directories: "
+                f"{error.strerror}\n"
+            )
+            _enter(shell, os.path.join(shell.cwd, name))
+            return True
         shell.complain(f"{command}: {name}: {error.strerror}")
         return False
     if not os.path.isdir(target):
         shell.complain(f"{command}: {name}: Not a directory")
         return False
+    _enter(shell, target)
+    return True
+
+
+def _enter(shell: Interpreter, target: str) -> None:
     old = shell.cwd
     shell.cwd = target
     _remember(shell, "OLDPWD", shell.variables.get("PWD") or old)
     _remember(shell, "PWD", target)
-    return True
 
 
 def _remember(shell: Interpreter, name: str, value: str) -> None:

@@ -6,11 +6,13 @@ __all__ = ["SYNOPSES"]
 
 SYNOPSES: dict[str, str] = {
     ".": "filename [arguments]",
+    "[": "arg... ]",
     "alias": "[-p] [name[=value] ... ]",
     "bind": (
         "[-lpsvPSVX] [-m keymap] [-f filename] [-q name] [-u name] [-r keyseq] "
         "[-x keyseq:shell-command] [keyseq:readline-function or readline-command]"
     ),
+    "break": "[n]",
     "builtin": "[shell-builtin [arg ...]]",
     "caller": "[expr]",
     "cd": "[-L|[-P [-e]] [-@]] [dir]",
@@ -24,12 +26,15 @@ SYNOPSES: dict[str, str] = {
         "function] [-C command] [-X filterpat] [-P prefix] [-S suffix] [name ...]"
     ),
     "compopt": "[-o|+o option] [-DEI] [name ...]",
+    "continue": "[n]",
     "declare": "[-aAfFgiIlnrtux] [name[=value] ...] or declare -p [-aAfFilnrtux] [name ...]",
     "dirs": "[-clpv] [+N] [-N]",
     "disown": "[-h] [-ar] [jobspec ... | pid ...]",
+    "echo": "[-neE] [arg ...]",
     "enable": "[-a] [-dnps] [-f filename] [name ...]",
     "eval": "[arg ...]",
     "exec": "[-cl] [-a name] [command [argument ...]] [redirection ...]",
+    "exit": "[n]",
     "export": "[-fn] [name[=value] ...] or export -p",
     "fg": "[job_spec]",
     "bg": "[job_spec ...]",
@@ -40,7 +45,9 @@ SYNOPSES: dict[str, str] = {
     "history": "[-c] [-d offset] [n] or history -anrw [filename] or history -ps arg [arg...]",
     "jobs": "[-lnprs] [jobspec ...] or jobs -x command [args]",
     "kill": "[-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]",
+    "let": "arg [arg ...]",
     "local": "[option] name[=value] ...",
+    "logout": "[n]",
     "mapfile": (
         "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]"
     ),
@@ -56,10 +63,13 @@ SYNOPSES: dict[str, str] = {
         "[-d delim] [-n count] [-O origin] [-s count] [-t] [-u fd] [-C callback] [-c quantum] [array]"
     ),
     "readonly": "[-aAf] [name[=value] ...] or readonly -p",
+    "return": "[n]",
     "set": "[-abefhkmnptuvxBCEHPT] [-o option-name] [--] [-] [arg ...]",
+    "shift": "[n]",
     "shopt": "[-pqsu] [-o] [optname ...]",
     "source": "filename [arguments]",
     "suspend": "[-f]",
+    "test": "[expr]",
     "times": "",
     "trap": "[-lp] [[arg] signal_spec ...]",
     "type": "[-afptP] name [name ...]",

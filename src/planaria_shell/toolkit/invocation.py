@@ -12,6 +12,7 @@ import errno
 import functools
 import inspect
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 
 from planaria_shell.state.command import COMMANDS, Input, Output, Process, Status, resolve_name
 from planaria_shell.toolkit.options import Arguments, OptionSyntax, Order, UsageError
@@ -98,6 +99,8 @@ class Invocation:
         self.status: Status = 0
         self.failure = failure
         self.arguments = Arguments()
+        #: What is closed when the command ends, in whichever way.
+        self.files = ExitStack()
 
     @property
     def operands(self) -> list[str]:
@@ -167,6 +170,12 @@ class Invocation:
     def open(self, name: str) -> Source:
         """Open an operand for reading; see `open_input`."""
         return open_input(self, name)
+
+    def keep_open(self, name: str) -> Source:
+        """The same, to be closed when the command ends."""
+        source = self.open(name)
+        self.files.callback(source.close)
+        return source
 
     def create(self, name: str, mode: str = "wb") -> Target:
         """Open a file for writing, `mode` being "wb" or "ab"; see `create_output`."""
@@ -298,6 +307,8 @@ def command(
                     raise  # the shell knows whether the command dies of SIGXFSZ
                 call.error(f"{shown}: {reason(problem)}")
                 return failure
+            finally:
+                call.files.close()
             return status
 
         for name in names:

@@ -67,3 +67,7 @@ echo $[\1]; echo after
 x=12345; echo "${x:\1}"; echo after
 # ----
 x=5; ((x=\$x)); echo $?; (( \1 )); echo $?
+# ----
+mkdir gone; cd gone; rmdir ../gone; cd .; echo $?; [[ $PWD == */gone/. ]] && echo "$OLDPWD" | grep -c 'gone$'; cd ..; echo $?; cd ./gone; echo $?
+# ----
+help -s cd; help -s ulimit printf true; for builtin in $(compgen -b); do help -s "$builtin"; done; help -s 'expor*' 'alia?'; help -s unal; help -s nothing; echo $?; help cd | head -n 1; help 'nothing*'; echo $?

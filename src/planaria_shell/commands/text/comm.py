@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator
 
-from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.streams import reason
@@ -42,7 +40,7 @@ def comm(call: Invocation) -> Generator[None, None, int]:
     sides: list[Iterator[bytes]] = []
     for name in operands:
         try:
-            sides.append(_lines(process, name, ending))
+            sides.append(_lines(call, name, ending))
         except OSError as error:
             process.error(f"{name}: {reason(error)}")
             return 1
@@ -88,15 +86,9 @@ def comm(call: Invocation) -> Generator[None, None, int]:
     return 0
 
 
-def _lines(process: Process, name: str, ending: bytes) -> Iterator[bytes]:
+def _lines(call: Invocation, name: str, ending: bytes) -> Iterator[bytes]:
     """Lines without their endings; raises OSError at once."""
-    if name == "-":
-        return _split(process.stdin.chunks(), ending)
-    file = open(process.path(name), "rb")
-    if os.path.isdir(process.path(name)):
-        file.close()
-        raise IsADirectoryError(21, "Is a directory")
-    return _split(iter(lambda: file.read(65536), b""), ending)
+    return _split(call.keep_open(name).chunks(), ending)
 
 
 def _split(chunks: Iterator[bytes], ending: bytes) -> Iterator[bytes]:

@@ -166,7 +166,7 @@ def join(call: Invocation) -> Generator[None, None, Status]:
     sides: list[_Side] = []
     for index, name in enumerate(names):
         try:
-            source = call.open(name)
+            source = call.keep_open(name)
         except OSError as error:
             raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
         side = _Side(index + 1, name, records(source.chunks(), joiner.end))

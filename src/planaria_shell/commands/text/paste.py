@@ -10,7 +10,7 @@ from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.lines import batches
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import shell_quote
-from planaria_shell.toolkit.streams import Source, reason
+from planaria_shell.toolkit.streams import reason
 
 #: Rows that are put together at once.
 _ROWS = 512
@@ -60,16 +60,14 @@ def paste(call: Invocation) -> Generator[None, None, Status]:
                     yield
             call.stdout.write(end)
         return call.status
-    sources: list[Source] = []
     # `-` given twice takes lines in turn from the same input.
     standard: Iterator[bytes] | None = None
     readers: list[Iterator[bytes]] = []
     for name in names:
         try:
-            source = call.open(name)
+            source = call.keep_open(name)
         except OSError as error:
             raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
-        sources.append(source)
         reader: Iterator[bytes] = itertools.chain.from_iterable(batches(source.chunks(), end))
         if name == "-":
             standard = reader if standard is None else standard
@@ -82,6 +80,4 @@ def paste(call: Invocation) -> Generator[None, None, Status]:
         call.stdout.write(b"".join([template % row for row in some]))
         if call.stdout.full:
             yield
-    for source in sources:
-        source.__exit__(None, None, None)
     return call.status

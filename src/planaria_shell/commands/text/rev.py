@@ -20,10 +20,11 @@ def rev(call: Invocation) -> Generator[None, None, Status]:
         except OSError as error:
             call.complain(f"cannot open {name}", error)
             continue
-        for block in whole_lines(source.chunks(), end):
-            call.stdout.write(_reversed(block, end))
-            if call.stdout.full:
-                yield
+        with source:
+            for block in whole_lines(source.chunks(), end):
+                call.stdout.write(_reversed(block, end))
+                if call.stdout.full:
+                    yield
     return call.status
 
 

@@ -53,7 +53,7 @@ class _Pieces(io.RawIOBase):
 def _open_archive(tar: Tar) -> tarfile.TarFile:
     call = tar.call
     try:
-        source = call.open(tar.file)
+        source = call.keep_open(tar.file)
     except OSError as error:
         raise tar.fatal(f"{tar.file}: Cannot open: {reason(error)}") from None
     chunks = source.chunks()

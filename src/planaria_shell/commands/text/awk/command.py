@@ -63,6 +63,7 @@ def awk(call: Invocation) -> Generator[None, None, Status]:
         for warning in warnings:
             process.error(f"cmd. line:1: warning: {warning}")
         runtime = Runtime(process, [process.argv[0], *operands])
+        call.files.callback(runtime.release)
         runtime.in_place = ("i", "inplace") in options.options
         return (yield from _run(runtime, program, assignments))
     except AwkError as problem:

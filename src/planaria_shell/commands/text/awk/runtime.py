@@ -351,6 +351,15 @@ class Runtime(Printing):
                 return [lines]  # each line is its only field
         return text_columns(list(map(split, lines)), places)
 
+    def release(self) -> None:
+        """Close the files that are still open when the command ends; nothing more is written to them."""
+        readers = [*self.readers.values(), *([self.reader] if self.reader is not None else [])]
+        for reader in readers:
+            reader.close()
+        for sink in self.sinks.values():
+            if sink.file is not None:
+                sink.file.close()
+
     def close_current(self) -> None:
         """Done with the current file."""
         if self.reader is not None:

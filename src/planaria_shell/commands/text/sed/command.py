@@ -66,8 +66,15 @@ def sed(call: Invocation) -> Generator[None, None, Status]:
         source = LineSource(
             process, operands or ["-"], end, separate=in_place or "s" in given, in_place=in_place
         )
+        call.files.callback(source.abandon)
         machine = Machine(
-            process, parser.commands, source, quiet="n" in given or parser.quiet, end=end, wrap=int(wrap)
+            process,
+            parser.commands,
+            source,
+            quiet="n" in given or parser.quiet,
+            end=end,
+            wrap=int(wrap),
+            files=call.files,
         )
         machine.posix = "posix" in given or "POSIXLY_CORRECT" in process.env
         if in_place:
@@ -91,8 +98,8 @@ def _pieces(process: Process, given: list[tuple[str, str | None]]) -> list[Piece
                 source = open_input(process, file)
             except OSError as problem:
                 raise ScriptError(f"couldn't open file {file}: {reason(problem)}", 4) from None
-            pieces.append(Piece(f"file {file}", decode(source.read()).removesuffix("\n")))
-            source.close()
+            with source:
+                pieces.append(Piece(f"file {file}", decode(source.read()).removesuffix("\n")))
     return pieces
 
 
@@ -123,7 +130,7 @@ class _InPlace:
         directory, base = os.path.split(self.path)
         self.temporary = os.path.join(directory, f".sed-{base}")
         try:
-            self.file = open(self.temporary, "wb")
+            self.file = self.machine.files.enter_context(open(self.temporary, "wb"))
         except OSError as problem:
             raise ScriptError(
                 f"couldn't open temporary file {self.temporary}: {reason(problem)}", 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from contextlib import ExitStack
 
 from planaria_shell.commands.text.sed.blocks import compile_blocks
 from planaria_shell.commands.text.sed.replacement import Substitution, replace_in
@@ -31,8 +32,11 @@ class Machine:
         quiet: bool,
         end: str,
         wrap: int,
+        files: ExitStack,
     ) -> None:
         self.process = process
+        #: Closes what the script opens when the command ends.
+        self.files = files
         self.source = source
         self.quiet = quiet
         self.end = end
@@ -54,7 +58,6 @@ class Machine:
         self.appended: list[tuple[str, str]] = []
         self.writers: dict[str, Writer] = {}
         self.readers: dict[str, Input | None] = {}
-        self.open_files: list[object] = []
         self.restart = False
         #: For c: whether the range of the command being tested ends here.
         self.range_ends = True
@@ -120,8 +123,6 @@ class Machine:
         self.source.close()
         for writer in self.writers.values():
             writer.flush()
-        for file in self.open_files:
-            file.close()  # type: ignore[attr-defined]
         return self.status or self.source.failed
 
     def _opened(self, name: str) -> None:
@@ -159,16 +160,19 @@ class Machine:
         except OSError:
             # A file that cannot be read is as good as empty, says POSIX.
             return
-        for chunk in source.chunks():
-            self.output.text(decode(chunk))
-        source.close()
+        with source:
+            for chunk in source.chunks():
+                self.output.text(decode(chunk))
 
     def _copy_line(self, name: str) -> None:
         if name not in self.readers:
             try:
-                self.readers[name] = open_input(self.process, name)
+                opened = open_input(self.process, name)
             except OSError:
                 self.readers[name] = None
+            else:
+                self.files.callback(opened.close)
+                self.readers[name] = opened
         source = self.readers[name]
         line = source.readline() if source is not None else b""
         if line:
@@ -478,10 +482,9 @@ class Machine:
                 sink: Sink = self.process.stderr
             else:
                 try:
-                    sink = open(self.process.path(name), "wb", buffering=0)
+                    sink = self.files.enter_context(open(self.process.path(name), "wb", buffering=0))
                 except OSError as problem:
                     raise ScriptError(f"couldn't open file {name}: {reason(problem)}", 4) from None
-                self.open_files.append(sink)
             writer = self.writers[name] = DirectWriter(sink, self.end)
         return writer
 

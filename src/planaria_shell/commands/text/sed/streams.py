@@ -103,6 +103,11 @@ class LineSource:
         """Close the file being read."""
         self._close()
 
+    def abandon(self) -> None:
+        """Close the file being read, if one is open, as not having been read."""
+        if self.source is not None:
+            self.source.close()
+
     def _whole_lines(self) -> str:
         """More lines of the file that is open as one text; empty before a last line without an end."""
         if self.chunks is None:
