@@ -13,7 +13,7 @@ import pytest
 import trustme
 from http_servers import serve
 
-from planaria import Image
+from planaria import Image, Network
 
 #: Long enough for a machine that has other work to do.
 TIMEOUT = 120
@@ -69,3 +69,26 @@ def value_of() -> Callable[[Any, str], Any]:
         return result.value
 
     return find
+
+
+PREPARE = """
+import http.client, os, socket, ssl, urllib.error, urllib.request
+def get(url, **headers):
+    return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20).read()
+"""
+
+
+@pytest.fixture
+def connected(new_session: Any, http_port: int, https_port: int, certificates: Path) -> Callable[..., Any]:
+    """A function that creates a session which may reach both servers."""
+
+    def connect(**changes: Any) -> Any:
+        allow = [f"http://localhost:{http_port}", f"https://localhost:{https_port}"]
+        network = Network(**{"allow": allow, "certificates": certificates, **changes})
+        session = new_session(network=network)
+        session.execute(
+            f"{PREPARE}\nplain, secure = 'http://localhost:{http_port}', 'https://localhost:{https_port}'"
+        )
+        return session
+
+    return connect

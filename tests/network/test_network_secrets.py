@@ -107,3 +107,12 @@ def test_misuse(arguments: dict[str, Any], error: type[Exception]) -> None:
 def test_never_shown() -> None:
     """The repr of a secret has no value."""
     assert VALUE not in repr(Secret("TOKEN", VALUE, hosts=["x.test"]))
+
+
+def test_value_with_other_letters_in_parts() -> None:
+    """A value with letters outside of ASCII, such as a tool's password, is found wherever it is cut."""
+    data = "its größte-Straße is known".encode()
+    for cut in range(len(data)):
+        scrubber = Scrubber(["größte-Straße"])
+        found = scrubber.feed(data[:cut]) + scrubber.feed(data[cut:]) + scrubber.finish()
+        assert found == b"its " + b"*" * len("größte-Straße".encode()) + b" is known"

@@ -38,6 +38,7 @@ _PERCENT: Final = re.compile("%[0-9A-F]{2}")
 _MOST_ISSUED: Final = 32
 #: The characters of values, in all of their forms.
 _PRINTABLE: Final = bytes(range(0x20, 0x7F))
+_NOT_ASCII: Final = bytes(range(0x80, 0x100))
 _BASIC: Final = re.compile(rb"(?i)basic +([A-Za-z0-9+/=]+)")
 
 
@@ -186,6 +187,8 @@ class Scrubber:
         self._pattern = re.compile(b"|".join(map(re.escape, self._forms))) if self._forms else None
         self._lower = re.compile(b"|".join(re.escape(form.lower()) for form in self._forms) or rb"(?!)")
         self._longest = max(map(len, self._forms), default=0)
+        #: What values are made of: that of a tool may have letters beside those of ASCII.
+        self._characters = _PRINTABLE if all(map(bytes.isascii, self._forms)) else _PRINTABLE + _NOT_ASCII
         self._held = b""
 
     def fresh(self) -> Scrubber:
@@ -244,7 +247,7 @@ class Scrubber:
         value character by character.
         """
         end = data[max(0, len(data) - self._longest + 1) :]
-        return len(end) - len(end.rstrip(_PRINTABLE))
+        return len(end) - len(end.rstrip(self._characters))
 
 
 def _forms(value: str) -> Iterator[bytes]:

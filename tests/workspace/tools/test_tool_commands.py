@@ -268,6 +268,15 @@ def test_variables_that_are_not_allowed_are_reported(load: Any, monkeypatch: pyt
         wait(registry.call("two", None, {}))
 
 
+def test_answers_have_no_secrets(load: Any) -> None:
+    """What a command prints has asterisks in place of the variables in its `env`, also encoded, and no others."""
+    environment = ToolEnvironment(values={"TOKEN": "s3cret/value"})
+    registry = load(environment, shell=SHELL + "    env: {T: '${TOKEN}', U: '${UNSET:-none}'}\n")
+    script = 'echo "$T $U"; printf %s "$T" | base64'
+    answer = wait(registry.call("shell", None, {"script": script}))
+    assert answer == "************ none\n****************\n"
+
+
 def test_errors_have_no_secrets(load: Any) -> None:
     """Errors of commands have *** in place of the values of the variables that their definitions refer to."""
     registry = load(
