@@ -141,6 +141,26 @@ print("shown")
     with_client(main, named_sessions())
 
 
+def test_rich_values_are_named_and_kept_in_the_resource() -> None:
+    """What `_repr_html_` and `_repr_mimebundle_` give is named by its MIME types, and in the result's resource."""
+
+    async def main(client: Client) -> None:
+        code = (
+            "class Rich:\n    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+            "        return {'application/json': {'a': 1}}\n"
+            "    def _repr_html_(self): return '<b>bold</b>'\n    def __repr__(self): return 'rich'\nRich()"
+        )
+        result = await client.call_tool("run_python", {"code": code})
+        types = [["application/json", "text/html", "text/plain"]]
+        assert result.structured_content["outputs"] == types
+        assert "<b>bold</b>" not in text(result)
+        [whole] = (await client.read_resource("planaria://sessions/default/results/1")).contents
+        data = json.loads(whole.text)["outputs"][0]["data"]
+        assert data == {"application/json": {"a": 1}, "text/html": "<b>bold</b>", "text/plain": "rich"}
+
+    with_client(main, named_sessions())
+
+
 def test_sessions_are_apart() -> None:
     """Each name is a session of its own; a fork begins with the state of its origin."""
 

@@ -79,7 +79,10 @@ class NotebookPage:
         ):
             last.locator(".cell-tools").get_by_role("button", name="Add a cell below").click()
         last = self.page.locator("#cells .cell").last
-        last.locator(".cm-content").click()
+        # A click would miss it when an output above grows at that time, as figures do.
+        content = last.locator(".cm-content")
+        content.focus()
+        expect(content).to_be_focused()
         self.page.keyboard.insert_text(source)
         return self.page.locator("#cells .cell").count() - 1
 

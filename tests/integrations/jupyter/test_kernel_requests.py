@@ -38,6 +38,24 @@ def test_rich_values(front: Front) -> None:
     assert outputs[0][1]["data"] == {"image/png": "cGljdHVyZQ==", "text/plain": "rich"}
 
 
+def test_representations_as_bundles(front: Front) -> None:
+    """`_repr_mimebundle_` comes with its metadata, and `_repr_html_` fills in what it leaves out."""
+    front.run(
+        "class Bundle:\n    def _repr_mimebundle_(self, include=None, exclude=None):\n"
+        "        return {'text/plain': 'plain', 'application/json': {'a': 1}}, {'application/json': {'expanded': True}}\n"
+        "    def _repr_html_(self): return '<b>bold</b>'"
+    )
+    for code, shown in (("Bundle()", "execute_result"), ("display(Bundle())", "display_data")):
+        _, ((kind, content),) = front.run(code)
+        assert kind == shown
+        assert content["data"] == {
+            "text/plain": "plain",
+            "application/json": {"a": 1},
+            "text/html": "<b>bold</b>",
+        }
+        assert content["metadata"] == {"application/json": {"expanded": True}}
+
+
 def test_updates(front: Front) -> None:
     """`display_id` comes as transient data, and updates as messages of their own."""
     _, outputs = front.run(
