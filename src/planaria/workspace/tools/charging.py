@@ -50,7 +50,7 @@ def uncharged() -> Iterator[None]:
 
 
 class CallersAccount:
-    """The account of the call that a request belongs to. What belongs to no call is logged and nothing more."""
+    """The account of the call that a request belongs to. What belongs to no call is only logged."""
 
     def record(self, request: NetworkRequest) -> None:
         charge = _current.get()
