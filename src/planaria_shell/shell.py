@@ -203,6 +203,7 @@ class Shell(Interpreter):
         child.functions = self.functions.copy()
         child.aliases = self.aliases.copy()
         child.shopts = self.shopts.copy()
+        child.hashes = True
         child.hashed = self.hashed.copy()
         child.hash_hits = self.hash_hits.copy()
         child.traps = {name: command for name, command in self.traps.items() if not command}

@@ -54,7 +54,7 @@ def find_command(
     found = next(shell.find_commands(name), None)
     if found is None:
         return next(_files(shell, name, 0), None)
-    if remember:
+    if remember and shell.hashes:
         shell.hashed[name] = found
     return found
 

@@ -329,7 +329,7 @@ def stream_external(
         if shell.traps:
             shell.children_ended()
         return _not_found(shell, argv)
-    if name in shell.hashed:
+    if name in shell.hashed and shell.hashes:
         shell.hash_hits[name] += 1
     path, function = found
     if function is None:

@@ -206,9 +206,9 @@ def run_here(
         # As in the subshell that this stands for.
         shell.traps = {name: command for name, command in traps.items() if name != "CHLD"}
     shell.watching = False
-    # What is found here is not remembered in the shell, but only in the subshell that this stands for.
-    hashed, hash_hits = shell.hashed, shell.hash_hits
-    shell.hashed, shell.hash_hits = hashed.copy(), hash_hits.copy()
+    # What is found here would be remembered in the subshell that this stands for, which ends.
+    hashes = shell.hashes
+    shell.hashes = False
     if captured:
         shell.substitution_level += 1
         shell.subshell_level += 1
@@ -225,7 +225,7 @@ def run_here(
         if captured:
             shell.subshell_level -= 1
         shell.traps = traps
-        shell.hashed, shell.hash_hits = hashed, hash_hits
+        shell.hashes = hashes
         shell.watching, shell.status, shell.pipe_statuses, shell.last_argument, shell.substitution_level = (
             kept
         )

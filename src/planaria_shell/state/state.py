@@ -133,6 +133,8 @@ class State:
         self.builtins: dict[str, Builtin] = BUILTINS
         self.disabled_builtins: set[str] = set()
         self.commands: dict[str, CommandFunction] = dict(commands or {})
+        #: Whether commands that are found are remembered.
+        self.hashes = True
         #: Where commands were found: path, and function when it is one of the registry.
         self.hashed: dict[str, tuple[str, CommandFunction | None]] = {}
         #: How often commands were found there, or put there, to be run.
