@@ -57,7 +57,7 @@ xargs -a big echo | head -1
 
 
 def run(script: str, directory: Path) -> None:
-    """Run a script in a shell of its own, whose output nobody reads."""
+    """Run a script in a shell of its own, whose output no one reads."""
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(directory), "LC_ALL": "C.UTF-8"}
     shell = Shell(
         env=environment,
