@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,3 +109,19 @@ def test_wrong_options_are_named(
         done = planaria(command, *options, "-c", "echo")
         assert (done.returncode, done.stdout) == (2, b"")
         assert message in b" ".join(done.stderr.split())
+
+
+def test_a_missing_extra_is_named(environment: dict[str, str], tmp_path: Path) -> None:
+    """Without the packages of the network's extra, --allow ends with one line that names the extra."""
+    (tmp_path / "h11.py").write_text("raise ImportError('there is no h11')")
+    done = subprocess.run(
+        [sys.executable, "-m", "planaria", "run", "--allow", "example.com", "-c", "1"],
+        env={
+            **environment,
+            "PYTHONPATH": os.pathsep.join([str(tmp_path), environment.get("PYTHONPATH", "")]),
+        },
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "Error: network= needs h11 and idna: pip install 'planaria[network]'\n"

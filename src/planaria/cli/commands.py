@@ -44,6 +44,10 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except PlanariaError as error:
             raise click.ClickException(str(error)) from None
+        except ImportError as error:
+            if "pip install 'planaria[" not in str(error):  # it does not name the extra that is missing
+                raise
+            raise click.ClickException(str(error)) from None
         except BrokenPipeError:
             abandon_output()
             ctx.exit(_BROKEN_PIPE)

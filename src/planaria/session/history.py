@@ -353,7 +353,9 @@ class History:
         ways = [] if not newer else [f"undo({count - newer[0]}) undoes less"]
         if older is not None:
             ways.append(f"undo({count - older.state.count}) undoes more")
-        raise SessionError(f"{reason}; {' and '.join(ways)}" if ways else f"{reason}, nor was any other")
+        raise SessionError(
+            f"{reason}; {' and '.join(ways)}" if ways else f"{reason}, and no other state is kept"
+        )
 
     def go_to(self, point: Point) -> None:
         """The session has become the state of `point`: what came later, or on another way, never happened."""
