@@ -11,9 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from measure import Row, Stopwatch, Task, main
 from redis_socket import redis_in
+
+if TYPE_CHECKING:
+    import planaria
+    from planaria.pool import Pool
 
 _WARM = 10
 _FORKS = 32
@@ -31,21 +36,26 @@ def redis() -> Iterator[str]:
         yield url
 
 
+def _compare(watch: Stopwatch, pool: Pool, session: planaria.Session, repeats: int) -> None:
+    """What a step takes beyond the same execution in the session; the two take turns."""
+    for _ in range(_WARM):
+        pool.run("one", "x = 1")
+        session.run("x = 1")
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        session.run("x = 1")
+        between = time.perf_counter()
+        pool.run("one", "x = 1")
+        watch.record(time.perf_counter() - 2 * between + begin)
+
+
 def warm_step(watch: Stopwatch, repeats: int) -> None:
     """A step in a process that has the session, less the same execution and nothing else."""
     import planaria
     from planaria.pool import Pool
 
     with files() as store, Pool(store, workers=1) as pool, planaria.Session() as session:
-        for _ in range(_WARM):
-            pool.run("one", "x = 1")
-            session.run("x = 1")
-        for _ in range(repeats):
-            begin = time.perf_counter()
-            session.run("x = 1")
-            between = time.perf_counter()
-            pool.run("one", "x = 1")
-            watch.record(time.perf_counter() - 2 * between + begin)
+        _compare(watch, pool, session, repeats)
 
 
 def resumed(place: str) -> Task:
@@ -131,15 +141,7 @@ def warm_step_on_ray(watch: Stopwatch, repeats: int) -> None:
         Pool(store, "ray", workers=1) as pool,
         planaria.Session() as session,
     ):
-        for _ in range(_WARM):
-            pool.run("one", "x = 1")
-            session.run("x = 1")
-        for _ in range(repeats):
-            begin = time.perf_counter()
-            session.run("x = 1")
-            between = time.perf_counter()
-            pool.run("one", "x = 1")
-            watch.record(time.perf_counter() - 2 * between + begin)
+        _compare(watch, pool, session, repeats)
 
 
 @contextmanager

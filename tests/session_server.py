@@ -20,7 +20,10 @@ import uvicorn
 import planaria
 from planaria.server import ServerSettings, Token, create_app
 
-__all__ = ["Served", "client_of", "free_port", "process", "served", "served_to_e2b"]
+__all__ = ["BYTES", "Served", "client_of", "free_port", "process", "run", "served", "served_to_e2b"]
+
+#: The headers of a body of bytes.
+BYTES = {"Content-Type": "application/octet-stream"}
 
 
 class Served:
@@ -111,3 +114,10 @@ def process(
             running.send_signal(signal.SIGKILL)
         running.wait(60)
         running.stderr.close()
+
+
+def run(client: httpx.Client, session: str, code: str, **fields: Any) -> Any:
+    """The result of an execution in the session at a path."""
+    response = client.post(f"{session}/run", json={"code": code, **fields})
+    assert response.status_code == 200, response.text
+    return response.json()

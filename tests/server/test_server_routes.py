@@ -9,20 +9,12 @@ from typing import Any
 
 import httpx
 import pytest
-from session_server import client_of, served
+from session_server import BYTES, client_of, run, served
 
 import planaria
 from planaria import MemoryStore
 
 pytestmark = pytest.mark.slow
-
-BYTES = {"Content-Type": "application/octet-stream"}
-
-
-def run(client: httpx.Client, session: str, code: str, **fields: Any) -> Any:
-    response = client.post(f"{session}/run", json={"code": code, **fields})
-    assert response.status_code == 200, response.text
-    return response.json()
 
 
 def test_a_session_is_changed(client: httpx.Client, session: str) -> None:

@@ -11,19 +11,12 @@ from typing import Any
 
 import httpx
 import pytest
+from session_server import BYTES, run
 
 from planaria import Snapshot
 from planaria_kernel.protocol import encode
 
 pytestmark = pytest.mark.slow
-
-BYTES = {"Content-Type": "application/octet-stream"}
-
-
-def run(client: httpx.Client, session: str, code: str, **fields: Any) -> Any:
-    response = client.post(f"{session}/run", json={"code": code, **fields})
-    assert response.status_code == 200, response.text
-    return response.json()
 
 
 def events(client: httpx.Client, path: str, **body: Any) -> Iterator[tuple[str, Any]]:
