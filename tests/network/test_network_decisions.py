@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 import planaria
-from planaria import NetworkRequest
+from planaria import NetworkRequest, Secret
 
 pytestmark = pytest.mark.slow
+
+VALUE = "s3cr3t-value-9"
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,39 @@ def test_on_request(connected: Any, decision: Any, outcome: str) -> None:
         assert outcome in result.error.message
     else:
         assert result.error is None
+
+
+@pytest.mark.parametrize("is_asynchronous", [False, True], ids=["plain", "asynchronous"])
+def test_on_request_fails(connected: Any, caplog: pytest.LogCaptureFixture, *, is_asynchronous: bool) -> None:
+    """When `on_request` raises, the request is refused; the message is for the host alone, without secrets."""
+
+    def decide(request: NetworkRequest) -> Any:
+        raise KeyError("postgresql://admin:hunter2@host.example", VALUE)
+
+    async def decide_later(request: NetworkRequest) -> Any:
+        return decide(request)
+
+    chosen = decide_later if is_asynchronous else decide
+    token = Secret("TOKEN", VALUE, hosts=["localhost"])
+    result = connected(on_request=chosen, secrets=[token]).run("get(f'{plain}/echo')")
+    assert result.error.type == "PermissionError"
+    assert "the function that decides on it failed" in result.error.message
+    assert "hunter2" not in result.error.traceback
+    assert "KeyError" not in result.error.traceback
+    [request] = result.requests
+    assert not request.allowed
+    assert "KeyError: ('postgresql://admin:hunter2@host.example'" in request.reason
+    [record] = [one for one in caplog.records if one.levelname == "ERROR"]
+    assert "raise KeyError(" in record.getMessage()
+    assert VALUE not in request.reason + record.getMessage()
+
+
+@pytest.mark.parametrize("decision", [0, 1, [], object()])
+def test_on_request_returns_something_else(connected: Any, decision: object) -> None:
+    """A request is refused when `on_request` returns what is not a decision, such as numpy's False."""
+    result = connected(on_request=lambda request: decision).run("get(f'{plain}/echo')")
+    assert "the function that decides on it failed" in result.error.message
+    assert f"TypeError: it returned {decision!r}" in result.requests[0].reason
 
 
 def test_on_request_rewrites(connected: Any) -> None:

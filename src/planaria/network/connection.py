@@ -8,10 +8,9 @@ they are.
 
 from __future__ import annotations
 
-import inspect
 import ssl
 import time
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping
 from typing import Final, NoReturn
 
 import anyio
@@ -22,6 +21,7 @@ from planaria.event_loops import EventLoop
 from planaria.network.admission import Destination, judged, problem
 from planaria.network.answers import AnswerReader, failure_response
 from planaria.network.budget import Account
+from planaria.network.decisions import decided
 from planaria.network.hosts import canonical_host
 from planaria.network.incoming import Incoming
 from planaria.network.policy import Network, NetworkRequest
@@ -49,14 +49,6 @@ def _run_through(coroutine: Coroutine[object, object, None]) -> None:
     except StopIteration:
         return
     raise AssertionError("a request that nothing had to be waited for waits")
-
-
-def _restored(
-    headers: Mapping[str, str], shown: Sequence[tuple[str, str]], written: Sequence[tuple[str, str]]
-) -> Mapping[str, str]:
-    """The headers to send, with what the code wrote where `on_request` was shown asterisks and kept them."""
-    hidden = {before: after for before, after in zip(shown, written, strict=True) if before != after}
-    return dict(hidden.get(one, one) for one in headers.items()) if hidden else headers
 
 
 class _TooEarly(Exception):
@@ -296,12 +288,11 @@ class Connection:
         decision: object = None
         if self._policy.on_request is not None:
             self._held = event
-            decision = self._policy.on_request(request)
-            if inspect.isawaitable(decision):
-                decision = await decision
+            try:
+                decision = await decided(self._policy.on_request, request, written, self._issued.scrubber())
+            except PermissionError as error:
+                self._refuse(str(error), PermissionError)
             self._held = None
-            if isinstance(decision, Mapping):
-                decision = _restored(decision, request.headers, written)
         if decision is None and verdict.refusal:
             self._refuse(verdict.refusal, PermissionError)
         await self._begin(event, decision)
