@@ -47,13 +47,17 @@ class SavedSteps:
                 return cls(tuple(steps))
         return cls()
 
-    def encoded_with(self, step: Step, result: bytes, saved_at: float) -> bytes:
-        """What to save beside the state that a step leads to from the one of these steps."""
+    def followed_by(self, step: Step, result: bytes, saved_at: float) -> SavedSteps:
+        """Those beside the state that a step leads to from the one of these steps."""
         earlier = [
             (identifier, time, data if data is not None and len(data) <= _LARGEST else None)
             for identifier, time, data in self.steps[: _MOST - 1]
         ]
-        return encode([(step.identifier, saved_at, result), *earlier])
+        return SavedSteps(((step.identifier, saved_at, result), *earlier))
+
+    def encoded(self) -> bytes:
+        """What `of` reads again."""
+        return encode(list(self.steps))
 
     def reply(self, step: Step, version: Version | None, worker: int) -> Reply | None:
         """The reply of a step that is among these; None where it was not executed.

@@ -94,6 +94,8 @@ class _Live:
     version: Version | None
     #: The whole snapshot that the next one is a delta of.
     base: Snapshot | None
+    #: The steps that led to that version.
+    steps: SavedSteps = SavedSteps()
     #: Bytes that it holds in memory besides its image, after its last step.
     memory: int = 0
 
@@ -157,13 +159,15 @@ class Worker:
 
     def _step(self, step: Step, lease: Lease) -> Reply:
         newest = self._store.newest(step.name)
-        done = SavedSteps.of(newest).reply(step, newest, os.getpid())
+        live = self._live.get(step.name)
+        was_live = live is not None and live.version == newest and newest is not None
+        saved = live.steps if live is not None and was_live else SavedSteps.of(newest)
+        done = saved.reply(step, newest, os.getpid())
         if done is not None:
             return done
         if step.expected != "any" and newest != step.expected:
             raise SnapshotConflict(f"{step.name!r} is not in the state that this step expects")
-        live = self._live.pop(step.name, None)
-        was_live = live is not None and live.version == newest and newest is not None
+        self._live.pop(step.name, None)
         if live is None or not was_live:
             if live is not None:
                 live.session.close()
@@ -243,7 +247,7 @@ class Worker:
                     f"{name!r} was saved by workers of another version: {error}. Run a pool of that version "
                     "on the same store until its sessions have ended; new ones begin with this version"
                 ) from error
-            return _Live(session, newest, _whole(snapshot))
+            return _Live(session, newest, _whole(snapshot), SavedSteps.of(newest))
         return _Live(Session(callbacks=self._calls.registry, **self._settings.options), None, None)
 
     def _save(self, step: Step, live: _Live, result: bytes) -> Version:
@@ -251,11 +255,14 @@ class Worker:
         snapshot = live.session.snapshot_state(parent=base)
         if base is not None and is_beyond_folding(snapshot, base):
             base, snapshot = None, live.session.snapshot_state()
-        note = SavedSteps.of(live.version).encoded_with(step, result, time.time())
+        steps = live.steps.followed_by(step, result, time.time())
         try:
-            live.version = self._store.save(step.name, snapshot, expected=live.version, keep=1, note=note)
+            live.version = self._store.save(
+                step.name, snapshot, expected=live.version, keep=1, note=steps.encoded()
+            )
         except StorageError as error:
             raise SaveUncertain(f"a step of {step.name!r} may have been saved or not: {error}") from error
+        live.steps = steps
         live.base = base or snapshot
         live.memory = snapshot.live_bytes
         self._folding.add(step.name, live.version, snapshot)

@@ -16,7 +16,7 @@ from planaria.runtime.artifact import artifact
 from planaria.runtime.guest_files import LIBRARY_PATH
 from planaria.snapshot.chunks import chunk_sections
 from planaria.snapshot.decode import pages_of
-from planaria.snapshot.envelope import MAX_SECTION, Section, canonical_json, key_bytes, pack
+from planaria.snapshot.envelope import MAX_SECTION, Section, canonical_json, key_bytes
 from planaria.snapshot.header import Header
 from planaria.snapshot.layers import LAYERS, layer_files
 from planaria.snapshot.pages import (
@@ -28,7 +28,7 @@ from planaria.snapshot.pages import (
     touched_pages,
     within,
 )
-from planaria.snapshot.parts import Live, Origin
+from planaria.snapshot.parts import Live, Origin, Packed
 from planaria.snapshot.record import Declaration, Record, fingerprint
 from planaria.snapshot.snapshot import Snapshot
 from planaria.snapshot.state import SessionState
@@ -74,21 +74,21 @@ def take(
     live = Live(state, tuple(declarations), tier, weakref.ref(owner))
     # The state never changes, so its bytes can be made on demand.
     return Snapshot.packed(
-        lambda: _bytes(live, record, parent, origin, key, with_free),
+        lambda: _packed(live, record, parent, origin, key, with_free),
         parent,
         origin,
         live if key is None else None,
     )
 
 
-def _bytes(
+def _packed(
     live: Live,
     record: bytes,
     parent: Snapshot | None,
     origin: Origin,
     key: bytes | str | None,
     with_free: bool,
-) -> bytes:
+) -> Packed:
     state = live.state
     kernel = state.kernel
     image = kernel.image
@@ -127,7 +127,7 @@ def _bytes(
         *page_sections(pages, by_region=parent is None),
         *chunk_sections(chunks),
     ]
-    return pack(header.to_json(), sections, key)
+    return Packed.of(header, sections, key)
 
 
 def _pages(kernel: WasmState, parent: Snapshot | None, origin: Origin, free: frozenset[int]) -> Pages:

@@ -27,7 +27,17 @@ import zstandard
 
 from planaria.errors import SnapshotCorrupt, SnapshotKeyError, SnapshotVersionError
 
-__all__ = ["FLOOR", "MAX_SECTION", "VERSION", "Envelope", "Section", "canonical_json", "pack", "read_json"]
+__all__ = [
+    "FLOOR",
+    "MAX_SECTION",
+    "VERSION",
+    "Envelope",
+    "Section",
+    "canonical_json",
+    "pack",
+    "pack_envelope",
+    "read_json",
+]
 
 MAGIC: Final = b"\x8aPLN\r\n\x1a\n"
 #: The version that is written.
@@ -121,10 +131,9 @@ class Envelope:
     """What the signature is over."""
 
     @classmethod
-    def read(cls, data: bytes, *, packed: bool = False) -> Envelope:
-        """Take bytes apart; `packed` are those that `pack` has just made, whose checksum is right.
-
-        Raises SnapshotCorrupt, or SnapshotVersionError for a snapshot that needs a later reader.
+    def read(cls, data: bytes) -> Envelope:
+        """Take bytes apart. Raises SnapshotCorrupt, or SnapshotVersionError for a snapshot that needs a later
+        reader.
         """
         if len(data) < _PREFIX.size or data[: len(MAGIC)] != MAGIC:
             raise SnapshotCorrupt("this is not a snapshot of a planaria session, or its beginning is missing")
@@ -145,11 +154,10 @@ class Envelope:
         ):
             raise SnapshotCorrupt("the beginning of this snapshot is damaged, or its end is missing")
         digest = bytes(view[-_SEAL:])
-        if not packed and digest != hashlib.blake2b(view[:-_SEAL], digest_size=_SEAL).digest():
+        if digest != hashlib.blake2b(view[:-_SEAL], digest_size=_SEAL).digest():
             raise SnapshotCorrupt("the checksum is wrong: this snapshot was cut off or altered")
         at = _PREFIX.size + header_size
-        told = data[_PREFIX.size : at]
-        header = json.loads(told) if packed else read_json(told, "the header of this snapshot")
+        header = read_json(data[_PREFIX.size : at], "the header of this snapshot")
         if type(header) is not dict:
             raise SnapshotCorrupt("the header of this snapshot is not an object")
         sections: list[Section] = []
@@ -225,17 +233,34 @@ def key_bytes(key: bytes | str) -> bytes:
 
 def pack(header: dict[str, Any], sections: list[Section], key: bytes | str | None = None) -> bytes:
     """The bytes of an envelope. `header` gets the entry "sections"; with `key` it is signed."""
+    return pack_envelope(header, sections, key)[0]
+
+
+def pack_envelope(
+    header: dict[str, Any], sections: list[Section], key: bytes | str | None = None
+) -> tuple[bytes, Envelope]:
+    """As `pack`, with the envelope that would be read from the bytes."""
     secret = None if key is None else key_bytes(key)
     entries = [[section.kind, len(section.frame), section.size] for section in sections]
-    reported = canonical_json({**header, "sections": entries})
+    whole = {**header, "sections": entries}
+    reported = canonical_json(whole)
     prefix = _PREFIX.pack(MAGIC, VERSION, FLOOR, 0 if secret is None else _SIGNED, len(reported))
     pieces = [prefix, reported, *(section.frame for section in sections)]
+    signature = None
     if secret is not None:
-        signature = hmac.new(secret, digestmod="sha256")
+        sealed = hmac.new(secret, digestmod="sha256")
         for piece in pieces:
-            signature.update(piece)
-        pieces.append(signature.digest())
+            sealed.update(piece)
+        signature = sealed.digest()
+        pieces.append(signature)
     checksum = hashlib.blake2b(digest_size=_SEAL)
     for piece in pieces:
         checksum.update(piece)
-    return b"".join([*pieces, checksum.digest()])
+    digest = checksum.digest()
+    data = b"".join([*pieces, digest])
+    view, at, placed = memoryview(data), len(prefix) + len(reported), []
+    for section in sections:
+        end = at + len(section.frame)
+        placed.append(Section(section.kind, view[at:end], section.size))
+        at = end
+    return data, Envelope(VERSION, whole, tuple(placed), digest.hex(), signature, view[:at])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planaria.errors import SnapshotCorrupt
 from planaria.snapshot.chunks import CHUNKS, chunk_sections, read_chunks
 from planaria.snapshot.decode import pages_of
 from planaria.snapshot.encode import chunk_names
-from planaria.snapshot.envelope import Section, pack
+from planaria.snapshot.envelope import Section
 from planaria.snapshot.layers import LAYERS
 from planaria.snapshot.pages import page_sections
+from planaria.snapshot.parts import Packed
 from planaria.snapshot.snapshot import Snapshot
 
 __all__ = ["folded"]
@@ -27,12 +30,12 @@ def folded(snapshot: Snapshot) -> Snapshot:
     if snapshot.header.parent is None:
         return snapshot
     if snapshot.origin is None:
-        return Snapshot(_bytes(snapshot))
+        return Snapshot(_packed(snapshot).data)
     # The origin stays: what is taken next is compared with the same memory.
-    return Snapshot.packed(lambda: _bytes(snapshot), None, snapshot.origin, snapshot.live)
+    return Snapshot.packed(lambda: _packed(snapshot), None, snapshot.origin, snapshot.live)
 
 
-def _bytes(snapshot: Snapshot) -> bytes:
+def _packed(snapshot: Snapshot) -> Packed:
     chain = snapshot.chain()
     header = snapshot.header
     if any(one.header.image != header.image for one in chain):
@@ -46,4 +49,4 @@ def _bytes(snapshot: Snapshot) -> bytes:
         *page_sections(pages_of(snapshot)),
         *chunk_sections({digest: chunk for digest, chunk in chunks.items() if digest in names}),
     ]
-    return pack({**header.to_json(), "parent": None}, sections)
+    return Packed.of(replace(header, parent=None), sections)

@@ -10,12 +10,12 @@ from typing import Any, Final, Self
 
 from planaria.errors import SnapshotCorrupt, SnapshotMismatch
 from planaria.machine.memory import MemoryFile
-from planaria.snapshot.envelope import Envelope, read_json
+from planaria.snapshot.envelope import Envelope, Section, pack_envelope, read_json
 from planaria.snapshot.header import Header
 from planaria.snapshot.record import Declaration, Record
 from planaria.snapshot.state import SessionState
 
-__all__ = ["Live", "Origin", "SnapshotParts"]
+__all__ = ["Live", "Origin", "Packed", "SnapshotParts"]
 
 #: Bytes of tables and of the description of the files, each, uncompressed.
 _MAX_TABLES: Final = 256 << 20
@@ -44,29 +44,48 @@ class Live:
     """The session."""
 
 
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What is made of a state: bytes, and what would be read from them."""
+
+    data: bytes
+    envelope: Envelope
+    header: Header
+
+    @classmethod
+    def of(cls, header: Header, sections: list[Section], key: bytes | str | None = None) -> Self:
+        """Pack sections; with `key` they are signed."""
+        data, envelope = pack_envelope(header.to_json(), sections, key)
+        return cls(data, envelope, header)
+
+
 class SnapshotParts:
     """The parts of one snapshot, as restoring and comparing read them; `Snapshot` is what users have."""
 
-    _pack: Callable[[], bytes] | None = None
+    _pack: Callable[[], Packed] | None = None
     _parent: Self | None
     _origin: Origin | None
     live: Live | None
     """What `packed` was given, for a session that goes back to its own state."""
 
     @cached_property
-    def _data(self) -> bytes:
-        """The bytes; of a state of this process they are made when they are first asked for."""
+    def _packed(self) -> Packed:
+        """Of a state of this process, what is made when it is first asked for."""
         assert self._pack is not None
-        data, self._pack = self._pack(), None
-        return data
+        packed, self._pack = self._pack(), None
+        return packed
+
+    @cached_property
+    def _data(self) -> bytes:
+        return self._packed.data
 
     @cached_property
     def _envelope(self) -> Envelope:
-        return Envelope.read(self._data, packed=True)
+        return self._packed.envelope
 
     @cached_property
     def _header(self) -> Header:
-        return Header.read(self._envelope.header)
+        return self._packed.header
 
     @property
     def digest(self) -> str:

@@ -14,7 +14,8 @@ from planaria.errors import SnapshotMismatch
 from planaria.executors.messages import HostCall
 from planaria.representation import Shown
 from planaria.snapshot.envelope import Envelope
-from planaria.snapshot.parts import Live, Origin, SnapshotParts
+from planaria.snapshot.header import Header
+from planaria.snapshot.parts import Live, Origin, Packed, SnapshotParts
 from planaria.storage.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class Snapshot(SnapshotParts, Shown):
         self._origin = self.live = None
         self._data = bytes(data)
         self._envelope = Envelope.read(self._data)
+        self._header = Header.read(self._envelope.header)
         self._check_parent()
 
     def _check_parent(self) -> None:
@@ -179,9 +181,9 @@ class Snapshot(SnapshotParts, Shown):
 
     @classmethod
     def packed(
-        cls, pack: Callable[[], bytes], parent: Snapshot | None, origin: Origin, live: Live | None
+        cls, pack: Callable[[], Packed], parent: Snapshot | None, origin: Origin, live: Live | None
     ) -> Snapshot:
-        """The snapshot whose bytes `pack` makes of a state that never changes."""
+        """The snapshot that `pack` makes of a state that never changes."""
         snapshot = cls.__new__(cls)
         snapshot._pack = pack
         snapshot._parent = parent

@@ -8,7 +8,8 @@ name/@NAME/1        the versions of a name, whose folder is escaped and, where i
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import functools
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Final, Literal
 from urllib.parse import unquote
 
@@ -97,9 +98,9 @@ class Shelves:
         """One version."""
         return self._documents.fetch(f"{_folder(name)}/{number}")
 
-    def append(self, name: str, data: bytes) -> int:
-        """Add a version with the next number, and return that."""
-        number = max(self.numbers(name), default=0) + 1
+    def append(self, name: str, data: bytes, numbers: Sequence[int]) -> int:
+        """Add a version with the number after these, which the name has, and return that."""
+        number = max(numbers, default=0) + 1
         self._documents.put(f"{_folder(name)}/{number}", data)
         return number
 
@@ -110,10 +111,11 @@ class Shelves:
     def import_version(self, name: str, number: int, data: bytes) -> None:
         """Add a version of an earlier format under its number, unless it was added already."""
         path = f"{_folder(name)}/{number}"
-        if number not in self.numbers(name):
+        numbers = self.numbers(name)
+        if number not in numbers:
             self._documents.put(path, data)
         elif self._documents.fetch(path) != data:
-            self.append(name, data)
+            self.append(name, data, numbers)
 
     def put_upload(self, kind: Kind, digest: str, upload: Upload) -> None:
         """As `put`, for what was uploaded."""
@@ -138,6 +140,7 @@ def place_of(kind: Kind, digest: str) -> str:
     return f"{kind}/{digest[:2]}/{digest}"
 
 
+@functools.lru_cache(maxsize=1024)
 def _folder(name: str) -> str:
     text = escaped(name)
     segments = [text[start : start + _SEGMENT] for start in range(0, len(text), _SEGMENT)]

@@ -106,7 +106,7 @@ class Store:
                 if newest != expected:
                     raise SnapshotConflict(_conflict(name, expected, newest))
             put_snapshot(shelves, snapshot, layers)
-            number = shelves.append(name, entry)
+            number = shelves.append(name, entry, numbers)
             if keep is not None:
                 for old in numbers[: max(0, len(numbers) + 1 - max(1, keep))]:
                     shelves.forget(name, old)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from planaria.errors import ProtocolError, SnapshotCorrupt, SnapshotVersionError
 from planaria.stores.records import later_version
@@ -11,6 +12,9 @@ from planaria.stores.shelves import Shelves
 from planaria_kernel.protocol import decode
 
 __all__ = ["Version", "find_version", "read_version", "read_versions"]
+
+#: Up to so many bytes, what was read lately is kept with the version that it is.
+_SMALL: Final = 16 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,13 @@ def find_version(shelves: Shelves, name: str, number: int) -> Version:
 
 
 def read_version(name: str, number: int, data: bytes) -> Version:
+    """The version that is kept as `data`. Raises SnapshotCorrupt, and SnapshotVersionError for one that was
+    written in a later way.
+    """
+    return (_known if len(data) <= _SMALL else _read)(name, number, data)
+
+
+def _read(name: str, number: int, data: bytes) -> Version:
     try:
         value: Any = decode(data)
     except ProtocolError:
@@ -59,3 +70,7 @@ def read_version(name: str, number: int, data: bytes) -> Version:
         case (str(), int(), float(), bytes(), *_):
             raise SnapshotVersionError(later_version(f"version {number} of {name!r}"))
     raise SnapshotCorrupt(f"version {number} of {name!r} in this store is damaged")
+
+
+#: A step reads the version that it begins with, and again when it saves.
+_known = functools.lru_cache(maxsize=256)(_read)

@@ -54,6 +54,8 @@ class FileBackend(Backend):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         self.path = path
         self._own = path / ".storage"
+        self._staging = self._own / "staging"
+        self._journal = self._own / "journal"
         self._lock = path / lock
 
     def read(self, action: Callable[[Documents], Result]) -> Result:
@@ -81,14 +83,6 @@ class FileBackend(Backend):
         with file_failures(self.path):
             self._staging.mkdir(parents=True, exist_ok=True)
             return StagedFile(self._staging / uuid.uuid4().hex)
-
-    @property
-    def _staging(self) -> Path:
-        return self._own / "staging"
-
-    @property
-    def _journal(self) -> Path:
-        return self._own / "journal"
 
     @contextlib.contextmanager
     def _locked(self, *, exclusive: bool) -> Iterator[None]:
@@ -206,11 +200,12 @@ class StagedFile(Upload):
 class FileDocuments(Documents):
     """The files below `root`."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, checked: set[str] | None = None) -> None:
+        """`checked` are folders that need not be looked at again, and those that were get into it."""
         super().__init__()
         self._root = root
         #: Folders that were found to be directories, or to be missing, so that files can be put there.
-        self._checked: set[str] = set()
+        self._checked: set[str] = set() if checked is None else checked
 
     def check_way(self, path: str) -> None:
         """Raises StorageError when a folder below the first is a symbolic link."""
@@ -225,13 +220,17 @@ class FileDocuments(Documents):
 
     def check_place(self, path: str, is_removal: bool) -> None:
         """Raises StorageError unless a file can be put there: what the journal says has to be possible."""
-        self.check_way(path)
+        if folder_of(path)[0] not in self._checked:
+            self.check_way(path)
         if any(why_not_a_segment(name.removeprefix(".")) is not None for name in path.split("/")):
             raise StorageError(f"{path!r} cannot be the path of a file in the storage at {self._root}")
         place = os.path.join(self._root, path)
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            if stat.S_ISDIR(os.lstat(place).st_mode):
-                raise StorageError(f"{place} is a directory where the storage needs a file: remove it")
+        try:
+            is_directory = stat.S_ISDIR(os.lstat(place).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_directory = False
+        if is_directory:
+            raise StorageError(f"{place} is a directory where the storage needs a file: remove it")
         end = -1 if is_removal else len(path)
         while (end := path.rfind("/", 0, max(0, end))) > 0 and path[:end] not in self._checked:
             folder = os.path.join(self._root, path[:end])
@@ -269,7 +268,7 @@ class FileDocuments(Documents):
     def entry(self, path: str) -> Entry | None:
         self.check_way(path)
         try:
-            status = os.stat(self._root / path, follow_symlinks="/" not in path)
+            status = os.stat(os.path.join(self._root, path), follow_symlinks="/" not in path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         return _entry(status, time.time()) if _is_file(status) else None
@@ -288,10 +287,11 @@ class FileDocuments(Documents):
 
     def _scan(self, folder: str) -> Iterator[os.DirEntry[str]]:
         self.check_way(folder)
-        if "/" in folder and (self._root / folder).is_symlink():
-            return
+        place = os.path.join(self._root, folder)
         try:
-            with os.scandir(self._root / folder) as found:
+            if "/" in folder and stat.S_ISLNK(os.lstat(place).st_mode):
+                return
+            with os.scandir(place) as found:
                 yield from found
         except (FileNotFoundError, NotADirectoryError):
             return

@@ -31,6 +31,8 @@ log: Final = logging.getLogger("planaria.storage")
 #: Bytes of the log above which it is folded into files, and above which that is waited for.
 _FOLD: Final = 8 << 20
 _FULL: Final = 4 * _FOLD
+#: So many folders are remembered as fit for files.
+_MOST_CHECKED: Final = 10_000
 
 
 class _Here:
@@ -41,6 +43,8 @@ class _Here:
         self.log = ChangeLog(place)
         self.turn = threading.Lock()
         self.folding: threading.Thread | None = None
+        #: Folders in which files can be put. When the log is folded into files, all are looked at again.
+        self.checked: set[str] = set()
 
 
 class LoggedBackend(FileBackend):
@@ -85,7 +89,9 @@ class LoggedBackend(FileBackend):
                 if self._journal.exists():
                     self._carry_out()
                 here.log.refresh()
-                files = FileDocuments(self.path)
+                if len(here.checked) > _MOST_CHECKED:
+                    here.checked.clear()
+                files = FileDocuments(self.path, here.checked)
                 documents = _LoggedDocuments(files, here.log)
                 result = action(documents)
                 if not documents.changes:
@@ -99,7 +105,7 @@ class LoggedBackend(FileBackend):
                 }
                 size = sum(len(path) + len(data or b"") for path, data in logged.items())
                 if len(logged) < len(documents.changes) or size > MOST // 2:
-                    self._fold_now(files, documents.changes)
+                    self._fold_now(documents.changes)
                     return result
                 here.log.append(logged)
                 flush, size = here.log.flusher(), here.log.end
@@ -172,9 +178,9 @@ class LoggedBackend(FileBackend):
         self._commit(files)
         log.replace(rest)
 
-    def _fold_now(self, files: FileDocuments, changes: dict[str, bytes | Upload | None]) -> None:
+    def _fold_now(self, changes: dict[str, bytes | Upload | None]) -> None:
         """Make files of what is in the log, and of changes that are not to get there."""
-        log = self._here.log
+        files, log = FileDocuments(self.path), self._here.log
         for path, logged in log.changes():
             if path not in changes:
                 if not logged.is_removed:
