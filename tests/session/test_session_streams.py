@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -84,29 +84,139 @@ _WRITES = {
     "l": ("sys.stderr.writelines(['l{}', '\\n'])", 2),
     "s": ("time.sleep(0)", 0),
     "f": ("sys.stdout.flush()", 0),
+    "k": ("kept('k{}\\n')", 1),
+    "h": ("kept_errors('h{}\\n')", 2),
+    "n": ("print('', end='')", 0),
+    "u": ("print('u{}', 'é' * 3000, flush=True)", 1),
+    "r": ("sys.stdout.buffer.raw.write(b'r{}\\n')", 1),
+    "t": ("sys.stdout.reconfigure(line_buffering=not sys.stdout.line_buffering)", 0),
 }
-
-
-@pytest.fixture(scope="module")
-def listening() -> Iterator[tuple[list[tuple[str, Any]], planaria.Session]]:
-    heard: list[tuple[str, Any]] = []
-    with planaria.Session(on_output=lambda stream, text: heard.append((stream, text))) as session:
-        yield heard, session
 
 
 @given(st.text(alphabet="".join(_WRITES), min_size=1, max_size=40))
 @settings(max_examples=30)
-def test_order_of_writes(listening: tuple[list[tuple[str, Any]], planaria.Session], sequence: str) -> None:
+def test_order_of_writes(sequence: str) -> None:
     """Whatever ways of writing are mixed, listeners get everything in the order in which it was written."""
-    heard, session = listening
+    heard: list[tuple[str, Any]] = []
     lines = [_WRITES[kind][0].format(number) for number, kind in enumerate(sequence)]
-    session.execute("import os, sys, time\nother = os.dup(1)\n" + "\n".join(lines))
+    with planaria.Session(on_output=lambda stream, text: heard.append((stream, text))) as session:
+        session.execute(
+            "import os, sys, time\nother = os.dup(1)\nkept = sys.stdout.write\nkept_errors = sys.stderr.write\n"
+            + "\n".join(lines)
+        )
     expected = [
         (_WRITES[kind][1], f"{kind}{number}") for number, kind in enumerate(sequence) if _WRITES[kind][1]
     ]
-    got = [(1 if stream == "stdout" else 2, line) for stream, text in heard for line in text.splitlines()]
-    heard.clear()
+    chunks = [
+        (1 if stream == "stdout" else 2, "".join(text for _, text in texts))
+        for stream, texts in itertools.groupby(heard, lambda one: one[0])
+    ]
+    got = [(stream, line.partition(" ")[0]) for stream, text in chunks for line in text.splitlines()]
     assert got == expected
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+@pytest.mark.parametrize(
+    "stop",
+    ["pass", "if n % 7 == 0: print(end='', file=other)", "if n == 5000: out.buffer"],
+    ids=["one stream", "both streams", "with its buffer"],
+)
+def test_interrupted_prints(stream: str, stop: str) -> None:
+    """Of what a loop prints until it is interrupted each line is passed on once, and what comes after it is
+    complete.
+    """
+    heard: list[str] = []
+    code = f"""
+import signal, sys
+out, other = sys.stdout, sys.stderr
+if {stream!r} == "stderr":
+    out, other = other, out
+class TimeUp(Exception): pass
+def time_up(*_): raise TimeUp
+signal.signal(signal.SIGALRM, time_up)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+n = 0
+try:
+    while True:
+        print(n, file=out)
+        n += 1
+        {stop}
+except TimeUp:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    first = n
+while True:
+    print(n, file=out)
+    n += 1
+    {stop}
+"""
+    listener = {f"on_{stream}": heard.append}
+    with planaria.Session(**listener) as session:
+        result = session.run(code, timeout=1)
+        text = getattr(result, stream)
+        assert "".join(heard) == text
+        first, count = session.execute("first, n").value
+        parts = ["".join(f"{i}\n" for i in range(*span)) for span in ((0, first), (first, count))]
+        # What is being printed when the loop is interrupted may have been written, or a part of it.
+        allowed = [["", str(n), f"{n}\n"] for n in (first, count)]
+        assert text in [parts[0] + one + parts[1] + other for one in allowed[0] for other in allowed[1]]
+        assert getattr(session.execute("print('after', file=out)"), stream) == "after\n"
+
+
+def test_prints_of_a_recursion(session: Any) -> None:
+    """What a recursion prints until it is too deep is all there."""
+    result = session.execute(
+        "import sys\ndone = []\ndef f(n):\n    print(n, 'x' * 100)\n    done.append(n)\n    f(n + 1)\n"
+        "try: f(0)\nexcept RecursionError: print('end')\nlen(done)"
+    )
+    lines = result.stdout.splitlines()
+    assert lines[-1] == "end"
+    assert [int(line.split()[0]) for line in lines[: result.value]] == list(range(result.value))
+
+
+def test_prints_around_a_state(new_session: Callable[..., Any]) -> None:
+    """What was printed before a state is captured in the middle of an execution is heard once, and not in
+    the other sessions that continue from it.
+    """
+    heard: list[str] = []
+
+    def ask() -> None:
+        raise planaria.Suspend
+
+    session = new_session(callbacks=[ask], on_stdout=heard.append)
+    run = session.start("print('one')\nawait ask()\nprint('two', end='')\nawait ask()\nprint('three')")
+    run.resolve(run.pending[0].id, None)
+    assert "".join(heard) == "one\ntwo"
+    data = bytes(session.snapshot_state())
+    run.resolve(run.pending[0].id, None)
+    assert run.result().stdout == "".join(heard) == "one\ntwothree\n"
+    with planaria.Session.from_snapshot(data, callbacks=[ask]) as other:
+        resumed = other.run_in_progress
+        assert resumed is not None
+        resumed.resolve(resumed.pending[0].id, None)
+        assert resumed.result().stdout == "one\ntwothree\n"
+        result = other.execute("import sys\nfor i in range(5000): print(i)\nsys.stdout.line_buffering")
+        assert result.stdout == "".join(f"{i}\n" for i in range(5000))
+        assert result.value is False
+
+
+def test_attributes_of_streams(session: Any) -> None:
+    """The standard streams are text streams of Python like any other."""
+    result = session.execute(
+        "import io, sys\n[(type(one) is io.TextIOWrapper, one.encoding, one.errors, one.isatty(), one.mode, "
+        "one.closed, one.writable(), one.readable(), one.fileno(), one.name, one.line_buffering, "
+        "type(one.buffer) is io.BufferedWriter, type(one.buffer.raw) is io.FileIO) "
+        "for one in (sys.stdout, sys.stderr)]"
+    )
+    assert result.value == [
+        (True, "utf-8", "backslashreplace", False, "w", False, True, False, number, number, False, True, True)
+        for number in (1, 2)
+    ]
+    result = session.execute(
+        "sys.stdout.reconfigure(encoding='latin-1', errors='replace')\nprint('é€')\n"
+        "sys.stdout.reconfigure(encoding='utf-8', errors='backslashreplace')\nprint('é')\n"
+        "f = open('x', 'w'); f.write('a'); f.buffer.write(b'b'); f.close(); open('x').read()"
+    )
+    assert (result.stdout_bytes, result.value) == (b"\xe9?\n\xc3\xa9\n", "ba")
 
 
 @pytest.mark.parametrize(

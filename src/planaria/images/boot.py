@@ -18,6 +18,7 @@ from planaria.machine.mailbox import put_command, take_report
 from planaria.machine.recipe import SETTINGS, Recipe
 from planaria.machine.wasi.clock import FrozenClock
 from planaria.machine.wasi.held_output import find_buffer
+from planaria.machine.wasi.held_text import find_text
 from planaria.machine.wasi.random import SeededRandom
 from planaria.machine.wasi.system import Wasi
 from planaria.runtime import tiers
@@ -75,7 +76,18 @@ def _watch(machine: Machine, stream: int, address: int, held: bytes) -> bytes:
         return b""
     output = machine.wasi.held
     output.watch(stream, positions)
-    output.written(machine.memory, stream)
+    output.written(machine.memory, stream, len(held))
+    return b"found"
+
+
+def _watch_text(machine: Machine, stream: int, address: int, held: bytes) -> bytes:
+    """Look from now on at what a text stream holds back, too; nothing where that is not found."""
+    found = find_text(machine.memory, address, stream, held)
+    if found is None:
+        return b""
+    output = machine.wasi.held
+    output.watch_text(stream, found)
+    output.take(machine.memory, stream)  # what the stream holds now is not for anyone to see
     return b"found"
 
 
@@ -104,6 +116,8 @@ def boot_image(recipe: Recipe) -> Image:
             make_immortal(machine.memory, request[1:])
         if request[:1] == b"H":
             return _watch(machine, *decode(request[1:]))
+        if request[:1] == b"T":
+            return _watch_text(machine, *decode(request[1:]))
         reports.append(request)
         return b""
 

@@ -1,15 +1,21 @@
 """Standard output and error that hold text back in memory, where the host takes it from.
 
 A line that leaves the sandbox by itself costs more than a hundred that stay. So what is written gathers in
-the buffers of the two streams, and goes to the host when one is full, when it is flushed, and before
-everything that the host is to see after it. The host also looks into the buffers by itself: every few
-hundredths of a second, before the code sleeps, and when it is stopped; see `machine.wasi.held_output`. Only
-one of the two buffers has something at a time, so the order of what was written is kept.
+the two text streams, from these in their buffers, and goes to the host when a buffer is full, when it is
+flushed, and before everything that the host is to see after it. The host also looks at both by itself: every
+few hundredths of a second, before the code sleeps, and when it is stopped; see `machine.wasi.held_output`.
+
+Only one of the two streams holds something at a time, so the order of what was written is kept. So it is with
+what is written to a buffer itself: from when `sys.stdout.buffer` is first looked up, its text stream passes
+everything on at once. Each step that a stream takes without a detour is one of C, so that neither an
+interrupt nor a recursion that is too deep can come between what was printed and its buffer.
 """
 
 from __future__ import annotations
 
+import gc
 import io
+import sys
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
@@ -22,64 +28,137 @@ _Buffer: TypeAlias = "io.BufferedWriter[io.RawIOBase]"
 
 #: The size of each buffer in bytes.
 _BUFFER_BYTES: Final = 1 << 14
+#: How many characters gather in a text stream. With more the strings that wait take more memory, which
+#: checkpoints have to copy, and nothing is faster.
+_TEXT_SIZE: Final = 1 << 11
+#: With this size everything that is written is passed on at once.
+_AT_ONCE: Final = 1
 #: The text by which the host finds a buffer in memory.
 _MARK: Final = b"planaria finds the buffer of a standard stream by this text"
+#: The texts by which it finds what a text stream holds: a `str`, and one that becomes `bytes`.
+_TEXT_MARKS: Final = ("planaria finds what a standard stream holds ", "by these texts é")
+_text_write: Final = io.TextIOWrapper.write
+_text_flush: Final = io.TextIOWrapper.flush
+
+
+class _HeldStream:
+    """A text stream and its buffer, one of two of which only one holds something."""
+
+    def __init__(self, buffer: _Buffer, call_host: Callable[[bytes], bytes], number: int) -> None:
+        # Kept for good, as is the stream: the host looks at their places in memory.
+        self.buffer = buffer
+        self.text = io.TextIOWrapper(buffer, encoding="utf-8", errors="backslashreplace", newline="\n")
+        self.text.__dict__["mode"] = "w"
+        for mark in _TEXT_MARKS:
+            self.text.write(mark)
+        held = "".join(_TEXT_MARKS).encode()
+        self._gathers = bool(call_host(b"T" + encode((number, id(self.text), held))))
+        """Whether text may wait in the stream, and not in its buffer alone."""
+        self.text.flush()
+        self.pass_on()
+
+    def activate(self) -> None:
+        """Hold back what is written, from now on."""
+        self.buffer.__dict__.pop("write", None)
+        if self._gathers:
+            self._set_size(_TEXT_SIZE)
+
+    def deactivate(self, take_over: Callable[[Any], int]) -> None:
+        """Write out what is held, and have `take_over` called with what is written next."""
+        try:
+            _text_flush(self.text)
+        except ValueError:  # closed or detached by the user's code
+            try:
+                self.buffer.flush()
+            except ValueError:
+                pass
+        self._set_size(_AT_ONCE)
+        self.buffer.__dict__["write"] = take_over
+
+    def pass_on(self) -> None:
+        """Give what the text stream holds to the buffer."""
+        self._set_size(_AT_ONCE)
+        try:
+            _text_write(self.text, "")
+        except ValueError:
+            pass
+
+    def hand_out(self) -> None:
+        """The buffer is about to be known to the user's code, which may write to it at any time."""
+        if self._gathers:
+            self._gathers = False
+            self.pass_on()
+
+    def _set_size(self, size: int) -> None:
+        try:
+            self.text._CHUNK_SIZE = size  # type: ignore[attr-defined]
+        except ValueError:  # detached by the user's code
+            pass
 
 
 class HeldStreams(Streams):
-    """Streams whose buffers the host knows; where it does not find them they are ordinary ones.
+    """Streams that the host knows; where it does not find their buffers they are ordinary ones.
 
     Streams that are opened again, since the code has closed these, are ordinary ones too.
     """
 
     def __init__(self, call_host: Callable[[bytes], bytes]) -> None:
-        buffers: list[_Buffer] = [
-            io.BufferedWriter(io.FileIO(number, "w", closefd=False), _BUFFER_BYTES) for number in (1, 2)
-        ]
-        #: Kept for good: the host looks at their places in memory.
-        self._buffers = buffers
-        self._held: list[_Buffer] = []
-        for number, buffer in enumerate(buffers, 1):
+        held: list[_HeldStream] = []
+        for number in (1, 2):
+            buffer: _Buffer = io.BufferedWriter(io.FileIO(number, "w", closefd=False), _BUFFER_BYTES)
             buffer.write(_MARK)
             if call_host(b"H" + encode((number, id(buffer), _MARK))):
-                self._held.append(buffer)
+                held.append(_HeldStream(buffer, call_host, number))
+        self._held = held
+        self._is_opened = False
         super().__init__()
 
     def reopen(self) -> None:
-        held, self._held = self._held, []
-        if len(held) < 2:
+        if self._is_opened or len(self._held) < 2:
             super().reopen()
             return
-        self.stdout, self.stderr = (  # type: ignore[assignment]
-            io.TextIOWrapper(
-                buffer, encoding="utf-8", errors="backslashreplace", newline="\n", write_through=True
-            )
-            for buffer in held
-        )
-        self.stdout.__dict__["mode"] = "w"
-        self.stderr.__dict__["mode"] = "w"
+        self._is_opened = True
+        output, errors = self._held
+        self.stdout, self.stderr = output.text, errors.text  # type: ignore[assignment]
         self._keep_flushes()
-        _keep_order(*held)
+        _keep_order(output, errors)
+        _watch_buffers(output, errors)
 
 
-def _keep_order(one: _Buffer, other: _Buffer) -> None:
-    """Have each of two buffers write out what the other one holds before it takes something itself.
+def _keep_order(one: _HeldStream, other: _HeldStream) -> None:
+    """Have each of two streams write out what the other one holds before it takes something itself.
 
-    The one that was not written to last has an attribute `write` which does that, and gives it to the other;
-    the other one is written to without a detour.
+    The buffer of the one that was not written to last has an attribute `write` which does that, and gives it
+    to the other; the other one is written to without a detour.
     """
 
-    def taking_over(mine: _Buffer, theirs: _Buffer) -> Callable[[Any], int]:
+    def taking_over(mine: _HeldStream, theirs: _HeldStream) -> Callable[[Any], int]:
         def write(data: Any, /) -> int:
-            try:
-                theirs.flush()
-            except ValueError:  # closed by the user's code
-                pass
-            theirs.__dict__["write"] = taken_over[theirs is other]
-            mine.__dict__.pop("write", None)
-            return mine.write(data)
+            theirs.deactivate(taken_over[theirs is other])
+            mine.activate()
+            return mine.buffer.write(data)
 
         return write
 
     taken_over = taking_over(one, other), taking_over(other, one)
-    other.__dict__["write"] = taken_over[1]
+    one.activate()
+    other.deactivate(taken_over[1])
+
+
+def _watch_buffers(*streams: _HeldStream) -> None:
+    """Have a stream know when its attribute `buffer` is looked up.
+
+    A subclass with a property would do, but what is not exactly an `io.TextIOWrapper` looks with each write
+    whether it is closed, which takes longer than the write.
+    """
+    (attributes,) = gc.get_referents(io.TextIOWrapper.__dict__)
+    member = attributes["buffer"]
+    held = {id(stream.text): stream for stream in streams}
+
+    def buffer(self: io.TextIOWrapper) -> Any:
+        if (stream := held.get(id(self))) is not None:
+            stream.hand_out()
+        return member.__get__(self)
+
+    attributes["buffer"] = property(buffer, doc=member.__doc__)
+    sys._clear_type_cache()  # it may have been looked up

@@ -146,19 +146,25 @@ class FileCalls(Calls):
         return done
 
     def _write_held(self, fd: int, descriptor: Descriptor, buffers: Sequence[tuple[int, int]]) -> int:
-        """Write what may be the buffer of a standard stream, of which the host may have taken a part."""
+        """Write what a standard stream may have held, of which the host may have taken a part."""
         memory, held = self.memory, self.held
-        if len(buffers) > 1 or not held.is_all(memory, fd, *buffers[0]):
-            self.take_held_output()  # that was printed before
-            return self._write(descriptor, buffers)
-        (at, length), taken = buffers[0], held.taken(fd)
-        done = taken
-        if length > taken:
-            done += self._write(descriptor, [(at + taken, length - taken)])
-        if done == length:
-            held.written(memory, fd)
+        is_buffer = len(buffers) == 1 and held.is_all(memory, fd, *buffers[0])
+        if is_buffer:
+            taken = held.taken(fd)
         else:
-            held.wrote(fd, done)
+            self.take_held_output()  # that was printed before
+            taken = held.taken_before(memory, fd)
+        skipped, rest = 0, []
+        for at, length in buffers:
+            part = min(taken - skipped, length)
+            skipped += part
+            if part < length:
+                rest.append((at + part, length - part))
+        done = skipped + (self._write(descriptor, rest) if rest else 0)
+        if is_buffer and done == buffers[0][1]:
+            held.written(memory, fd, done)
+        else:
+            held.wrote(fd, done if is_buffer else skipped)
         return done
 
     def fd_pwrite(self, fd: int, vectors: int, count: int, offset: int, result: int) -> int:

@@ -1,26 +1,28 @@
 """What the guest's standard streams hold back: read from their buffers in its memory.
 
-The streams are CPython's `io.BufferedWriter` (Modules/_io/bufferedio.c), which has its positions in one row
-of 64-bit numbers:
+What is written gathers in the text stream (see `held_text`), and then in its buffer. That is CPython's
+`io.BufferedWriter` (Modules/_io/bufferedio.c), which has its positions in one row of 64-bit numbers:
 
     Py_off_t abs_pos;  char *buffer;  Py_off_t pos, raw_pos, read_end, write_pos, write_end;
 
 Where that row is follows from what the guest has written there while it boots. From then on the host takes
-what lies between `write_pos` and `write_end` whenever it wants to, and remembers how much of it; when the
-guest writes the buffer out, only the rest is new.
+what lies between `write_pos` and `write_end`, and what the text stream holds back behind it, whenever it
+wants to, and remembers how much of that; when the guest writes the buffer out, only the rest is new.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from planaria.errors import SnapshotError
 from planaria.machine.wasi.abi import U32
+from planaria.machine.wasi.held_text import HeldTexts
 from planaria.machine.wasi.memory import GuestMemory
 
-__all__ = ["HeldOutput", "checked_state", "find_buffer"]
+__all__ = ["Held", "HeldOutput", "checked_state", "find_buffer"]
 
 #: pos, raw_pos, read_end, write_pos, write_end
 _POSITIONS: Final = struct.Struct("<qqqqq")
@@ -51,15 +53,25 @@ def find_buffer(memory: GuestMemory, address: int, held: bytes) -> int | None:
     return None
 
 
-class HeldOutput:
-    """The buffers of standard output and error. At most one of them holds something."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Where the guest's standard streams are in its memory."""
 
-    __slots__ = ("_positions", "_taken")
+    positions: Mapping[int, int]
+    """By stream, where the positions of its buffer are."""
+    texts: HeldTexts | None = None
+
+
+class HeldOutput:
+    """What standard output and error hold back. At most one of them holds something."""
+
+    __slots__ = ("_positions", "_taken", "_texts")
 
     def __init__(self) -> None:
         #: By stream, where the positions of its buffer are.
         self._positions: dict[int, int] = {}
-        #: By stream, how many of the bytes that its buffer holds were taken.
+        self._texts: HeldTexts | None = None
+        #: By stream, how many of the bytes that it holds were taken.
         self._taken: dict[int, int] = {}
 
     def __bool__(self) -> bool:
@@ -70,31 +82,48 @@ class HeldOutput:
         self._positions[stream] = positions
         self._taken[stream] = 0
 
-    def written(self, memory: GuestMemory, stream: int) -> None:
+    def watch_text(self, stream: int, found: HeldTexts) -> None:
+        """Look from now on at what a text stream holds back, too."""
+        if self._texts is not None:
+            found = replace(found, places=self._texts.places | found.places)
+        self._texts = found
+
+    def written(self, memory: GuestMemory, stream: int, count: int) -> None:
         """The guest has written out the buffer, but not yet noted it: it holds nothing from now on."""
-        self._taken[stream] = 0
+        self.wrote(stream, count)
         _END.pack_into(memory.view, self._positions[stream] + _END_OFFSET, -1)
 
     def wrote(self, stream: int, count: int) -> None:
-        """The guest has written out so many bytes of the buffer, and goes on with the rest."""
-        self._taken[stream] = max(0, self._taken[stream] - count)
+        """The guest has written out so many bytes of what it held, and goes on with the rest."""
+        self._taken[stream] = max(0, self._taken.get(stream, 0) - count)
 
     def take(self, memory: GuestMemory, stream: int) -> bytes:
-        """What the stream's buffer holds and was not taken yet. It stays in the buffer."""
-        at, length = self._held(memory, stream)
+        """What the stream holds and was not taken yet. It stays there."""
+        held = self._all(memory, stream)
         taken = self._taken.get(stream, 0)
-        if length <= taken:
+        if len(held) <= taken:
             return b""
-        self._taken[stream] = length
-        return memory.read(at + taken, length - taken)
+        self._taken[stream] = len(held)
+        return held[taken:]
 
     def is_all(self, memory: GuestMemory, stream: int, at: int, length: int) -> bool:
         """Whether what is written to the stream is all that its buffer holds."""
         return length > 0 and self._held(memory, stream) == (at, length)
 
     def taken(self, stream: int) -> int:
-        """How many bytes of the buffer were taken."""
+        """How many bytes of what the stream holds were taken."""
         return self._taken.get(stream, 0)
+
+    def taken_before(self, memory: GuestMemory, stream: int) -> int:
+        """How many bytes were taken of what the guest now writes past the buffer."""
+        taken = self._taken.get(stream, 0)
+        return max(0, taken - len(self._all(memory, stream))) if taken else 0
+
+    def _all(self, memory: GuestMemory, stream: int) -> bytes:
+        """What the buffer holds, and behind it what the text stream does."""
+        at, length = self._held(memory, stream)
+        text = b"" if self._texts is None else self._texts.read(memory, stream)
+        return memory.read(at, length) + text if length else text
 
     def _held(self, memory: GuestMemory, stream: int) -> tuple[int, int]:
         """The address and the length of what the buffer holds; the guest may have written anything there."""
@@ -114,29 +143,52 @@ class HeldOutput:
 
     # -- as a value --------------------------------------------------------------------------------
 
-    def state(self) -> dict[str, int]:
-        """Where the buffers are, which hold nothing between two entries; for `restore`."""
-        return {str(stream): at for stream, at in self._positions.items()}
+    def state(self) -> dict[str, Any]:
+        """Where the streams are, which hold nothing between two entries; for `restore`."""
+        state: dict[str, Any] = {str(stream): at for stream, at in self._positions.items()}
+        if (texts := self._texts) is not None:
+            state["texts"] = {str(stream): at for stream, at in texts.places.items()}
+            state["types"] = [texts.list_type, texts.str_type, texts.bytes_type]
+        return state
 
-    def restore(self, positions: Mapping[int, int]) -> None:
-        """Look at the buffers of another state; `positions` as `checked_state` gives them."""
-        self._positions = dict(positions)
+    def restore(self, held: Held) -> None:
+        """Look at the streams of another state, as `checked_state` gives them."""
+        self._positions = dict(held.positions)
+        self._texts = held.texts
         self._taken = {}
 
 
-def checked_state(state: object) -> dict[int, int]:
-    """Where buffers are, of what `HeldOutput.state` gave. Raises SnapshotError."""
-    positions: dict[int, int] = {}
+def checked_state(state: object) -> Held:
+    """Where the streams are, of what `HeldOutput.state` gave. Raises SnapshotError."""
     if not isinstance(state, Mapping):
         raise SnapshotError(f"the captured buffers of the standard streams are {state!r}")
-    given: Mapping[Any, Any] = state
+    given: dict[Any, Any] = dict(state)
+    texts = None
+    if "texts" in given or "types" in given:
+        types, places = given.pop("types", None), given.pop("texts", None)
+        if not isinstance(types, list) or len(types) != 3 or not all(_is_address(one, 4) for one in types):
+            raise SnapshotError(f"the captured types of the standard streams are {types!r}")
+        if not isinstance(places, Mapping):
+            raise SnapshotError(f"the captured texts of the standard streams are {places!r}")
+        texts = HeldTexts(_checked(places, 4), *types)
+    return Held(_checked(given, 8), texts)
+
+
+def _checked(given: Mapping[Any, Any], alignment: int) -> dict[int, int]:
+    """Addresses by stream."""
+    places: dict[int, int] = {}
     for stream in _STREAMS:
         at = given.get(str(stream))
         if at is None:
             continue
-        if type(at) is not int or at % 8 or not 8 <= at <= _MOST_ADDRESS - _POSITIONS.size:
+        if not _is_address(at, alignment):
             raise SnapshotError(f"a captured buffer of the standard streams is at {at!r}")
-        positions[stream] = at
-    if len(positions) != len(given):
+        places[stream] = at
+    if len(places) != len(given):
         raise SnapshotError("the captured buffers of the standard streams have unknown keys")
-    return positions
+    return places
+
+
+def _is_address(value: object, alignment: int) -> bool:
+    """Whether it is one in the guest's memory, with room for the positions of a buffer behind it."""
+    return type(value) is int and not value % alignment and 8 <= value <= _MOST_ADDRESS - _POSITIONS.size
