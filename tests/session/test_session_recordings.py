@@ -207,6 +207,42 @@ def test_lines_that_are_not_reached(lines: planaria.Recording) -> None:
             replay.until(0)
 
 
+@pytest.mark.parametrize("last", ["import numpy", "__import__('num' + 'py')"], ids=["foreseen", "unforeseen"])
+def test_lines_of_an_execution_that_moved_up(last: str, new_session: Callable[..., Any]) -> None:
+    """It has lines like any other, though it began in another runtime."""
+    session = new_session(record=True)
+    session.execute(f"a = 1\nb = 2\n{last}\nc = 3")
+    with planaria.replay(session.recording()) as replay:
+        line = replay.until(4)
+        assert line is not None
+        assert (line.line, line.number) == (4, 3)
+        assert replay.evaluate("a, b").value == (1, 2)
+        assert replay.evaluate("c").error.type == "NameError"
+        assert replay.back_line().line == 3
+        replay.step()
+        assert replay.state_digest() == session.state_digest()
+
+
+def test_lines_across_a_change_of_files(new_session: Callable[..., Any]) -> None:
+    """Lines are counted on where the host has written files in the middle of an execution."""
+
+    def ask() -> int:
+        raise planaria.Suspend("later")
+
+    session = new_session(record=True, callbacks=[ask])
+    run = session.start("a = 1\nb = await ask()\nc = 3\nd = 4")
+    session.files.write_text("new.txt", "by the host")
+    run.resolve(run.pending[0].id, 2)
+    run.result()
+    with planaria.replay(session.recording()) as replay:
+        numbers = [(line.line, line.number) for line in iter(replay.step_line, None)]
+        assert numbers == [(1, 0), (2, 1), (3, 2), (4, 3)]
+        replay.go_to(0)
+        line = replay.until(3)
+        assert line is not None
+        assert replay.evaluate("a, b").value == (1, 2)
+
+
 def test_explain_names_the_execution_that_changed_a_variable_last(
     recorded: tuple[planaria.Recording, str, Outside],
 ) -> None:
@@ -351,6 +387,42 @@ def test_a_fork_of_a_recorded_session_is_recorded(new_session: Callable[..., Any
         assert copy.execute("len(a)").value == 1
         copy.close()
     assert len(session.recording().executions) == 3
+
+
+def test_files_that_stay_open(new_session: Callable[..., Any], tmp_path: Path) -> None:
+    """A mounted file that is open between executions is so in the replay, wherever that goes, and in its
+    copies; also when the host has changed files meanwhile.
+    """
+    (tmp_path / "in.txt").write_text("".join(f"{number}\n" for number in range(9)))
+    storage = planaria.VfsStorage()
+    storage.write_text("in.txt", "a\nb\nc\n")
+    mounts = [planaria.Mount(tmp_path, "/m", "rw"), planaria.Mount(tmp_path, "/o", "overlay")]
+    session = new_session(record=True, mounts=mounts, vfs=storage)
+    session.execute("import os\nplaces = '/m/in.txt', '/o/in.txt', '/data/in.txt'")
+    session.execute("files = [open(place, 'rb', 0) for place in places]; folder = os.open('/m', os.O_RDONLY)")
+    session.execute("lines = [file.readline() for file in files]")
+    session.files.write_text("new.txt", "by the host")
+    session.execute(
+        "lines += [file.readline() for file in files]; size = os.stat('in.txt', dir_fd=folder).st_size"
+    )
+    session.execute("out = open('/m/out', 'w'); out.write('1'); out.flush()")
+    session.execute("import numpy; lines += [file.readline() for file in files]")
+    session.execute("out.write('2'); out.close()")
+    assert (tmp_path / "out").read_text() == "12"
+    with planaria.replay(bytes(session.recording())) as replay:
+        digests = [replay.state_digest()]
+        while replay.step() is not None:
+            digests.append(replay.state_digest())
+        assert digests[-1] == session.state_digest()
+        assert replay.results[-2].error is None
+        for position in (3, 4, 1, 6, 5, 2):
+            replay.go_to(position)
+            assert replay.state_digest() == digests[position]
+        assert replay.until(1) is not None  # in a copy
+        assert replay.evaluate("len(lines)").error.type == "NameError"
+        assert replay.run().state_digest() == digests[-1]
+    expected = [b"0\n", b"0\n", b"a\n", b"1\n", b"1\n", b"b\n", b"2\n", b"2\n", b"c\n"]
+    assert session.execute("lines").value == expected
 
 
 def test_a_fork_leaves_no_trace_in_the_recording(new_session: Callable[..., Any], tmp_path: Path) -> None:

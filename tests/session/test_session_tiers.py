@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,3 +115,16 @@ def test_forks_on_core(on_core: Callable[..., Any]) -> None:
     assert copy.execute("import numpy\nint(numpy.int64(x))").value == 1
     assert (session._engine.executor.tier, copy._engine.executor.tier) == ("core", "full")
     copy.close()
+
+
+@pytest.mark.parametrize("last", ["import numpy", "__import__('num' + 'py')"], ids=["foreseen", "unforeseen"])
+def test_open_files_of_the_host(last: str, on_core: Callable[..., Any], tmp_path: Path) -> None:
+    """A mounted file stays open when the session moves up, wherever it was read to."""
+    (tmp_path / "in.txt").write_text("one\ntwo\nthree\n")
+    session = on_core(mounts=[planaria.Mount(tmp_path, "/m", "rw")])
+    session.execute("file = open('/m/in.txt', 'rb', 0); first = file.readline(); out = open('/m/out', 'a')")
+    session.execute(f"second = file.readline(); {last}")
+    assert session._engine.executor.tier == "full"
+    assert session.execute("first, second, file.readline()").value == (b"one\n", b"two\n", b"three\n")
+    session.execute("out.write('written'); out.close(); file.close()")
+    assert (tmp_path / "out").read_text() == "written"

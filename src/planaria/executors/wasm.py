@@ -49,6 +49,8 @@ from planaria.machine.memory import MemoryFile, has_mappings_left
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.clock import VirtualClock
 from planaria.machine.wasi.process import ProcessExit
+from planaria.machine.wasi.state import take_over
+from planaria.machine.wasi.system import Wasi
 from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
 from planaria_kernel.protocol import encode
@@ -106,6 +108,8 @@ class WasmExecutor(Executor):
         #: What is known of the present state.
         self._known = KnownState()
         self._machine: Machine | None = None
+        #: The system of a machine that was stopped only to be entered again on the full tier.
+        self._left: Wasi | None = None
 
     def start(self, host: Host, limits: Limits, setup: SandboxSetup | None = None) -> None:
         if setup is None:
@@ -174,6 +178,10 @@ class WasmExecutor(Executor):
         machine = self._factory.create(WeakMethod(self._answer), self._image, self._tier, state, predecessor)
         old, self._machine = self._machine, machine
         self._begins(state)
+        left = old.wasi if goes_on and old is not None else self._left
+        if left is not None and state is not None:
+            take_over(machine.wasi.table, state.system["descriptors"], left.table)
+        self._close_left()
         if old is not None:
             # Only now: a file without a name exists as long as it is open.
             if goes_on:
@@ -181,6 +189,11 @@ class WasmExecutor(Executor):
             self._known.copied += old.linear.copied
             old.close()
             old.wasi.close()
+
+    def _close_left(self) -> None:
+        left, self._left = self._left, None
+        if left is not None:
+            left.close()
 
     def _go_back(self, state: WasmState) -> bool:
         """Become `state` in the present machine, if that began from the same memory and is as large."""
@@ -352,6 +365,7 @@ class WasmExecutor(Executor):
         if machine is not None:
             machine.close()
             machine.wasi.close()
+        self._close_left()
 
     def jump(self) -> None:
         """The files change from outside, which a journal does not see."""
@@ -433,6 +447,11 @@ class WasmExecutor(Executor):
         except ProcessExit as ended:
             self.close()
             raise Stopped(f"the code called os._exit({ended.code})", None, ended.code) from None
+        except TierNeeded:
+            self._machine, self._left = None, machine.wasi
+            machine.close()
+            machine.wasi.locks.release()
+            raise
         except BaseException:
             # It stopped in the middle of a call: its memory is not a state.
             self.close()

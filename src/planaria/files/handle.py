@@ -80,6 +80,11 @@ class Handle(ABC):
     @abstractmethod
     def stat(self) -> Stat: ...
 
+    def identity(self) -> tuple[int, int, int]:
+        """Device and inode number, by which `open_node` finds the file, and the type bits of its mode."""
+        stat = self.stat()
+        return stat.device, stat.inode, stat.mode & 0o170000
+
     @abstractmethod
     def read(self, size: int, offset: int) -> bytes:
         """At most `size` bytes from `offset`; empty at the end of the file."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from typing import ClassVar, Final, Protocol, Self, TypeVar
 
-from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat
+from planaria.files.filesystem import DirEntry, FileKind, FileSystemUsage, OpenFlags, Stat, failure
 from planaria.files.node import MountPoint, Node, NodeHandle, NodeStore
 from planaria.files.stateless import StatelessFileSystem
 
@@ -28,7 +29,7 @@ class Asking(Protocol):
 class JournaledFileSystem(StatelessFileSystem):
     """What `inner` is, or without it what was recorded of one; every answer goes through `outcome`."""
 
-    __slots__ = ("inner", "outcome")
+    __slots__ = ("_kinds", "inner", "outcome")
 
     manifest_format: ClassVar[str] = "planaria-host-1"
 
@@ -36,6 +37,8 @@ class JournaledFileSystem(StatelessFileSystem):
         super().__init__()
         self.inner = inner
         self.outcome = outcome
+        #: The type bits of what was found in a replay, by inode number.
+        self._kinds: dict[int, int] = {}
         top = None if inner is None else inner.top
         node = _JournaledNode(self, None if top is None else top.root, int(FileKind.DIRECTORY), _ROOT)
         self.top = MountPoint(self, node, read_only=read_only if top is None else top.read_only)
@@ -43,6 +46,23 @@ class JournaledFileSystem(StatelessFileSystem):
     def fork(self) -> Self:
         """The same outside, for another session too."""
         return self
+
+    def find_node(self, inode: int) -> Node | None:
+        """What was open when a replay stood here before; of the outside, what can be found by its number."""
+        inner = None
+        if self.inner is not None:
+            inner = self.inner.find_node(inode)
+            if inner is None:
+                return None
+        elif inode == _ROOT:
+            return self.top.root
+        kind = self._kinds.get(inode, int(FileKind.REGULAR)) if inner is None else inner.format
+        return _JournaledNode(self, inner, kind, inode)
+
+    def found(self, inode: int, kind: int) -> None:
+        """A replay has come to this file."""
+        if self.inner is None:
+            self._kinds[inode] = kind
 
     def usage(self) -> FileSystemUsage:
         def ask() -> tuple[int | None, ...]:
@@ -67,8 +87,7 @@ class _JournaledNode(Node):
 
     def _ask(self, kind: str, ask: Callable[[Node], Value]) -> Value:
         def asked() -> Value:
-            assert self.inner is not None
-            return ask(self.inner)
+            return ask(_there(self.inner))
 
         return self.filesystem.outcome(kind, asked)
 
@@ -90,6 +109,7 @@ class _JournaledNode(Node):
             return None
         if facts[1] == _ROOT:
             return filesystem.top.root
+        filesystem.found(facts[1], facts[0])
         return _JournaledNode(filesystem, found[0] if found else None, *facts)
 
     def stat(self, device: int) -> Stat:
@@ -98,11 +118,13 @@ class _JournaledNode(Node):
     def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
         opened: list[NodeHandle] = []
 
-        def ask(inner: Node) -> None:
-            assert self.filesystem.inner is not None
-            opened.append(inner.open(flags, self.filesystem.inner.top))
+        def ask() -> None:
+            outside = self.filesystem.inner
+            # Without one, a replay opens it again that stands where it was open.
+            if self.inner is not None and outside is not None:
+                opened.append(self.inner.open(flags, outside.top))
 
-        self._ask("open", ask)
+        self.filesystem.outcome("open", ask)
         return _JournaledHandle(self, flags, mount, opened[0] if opened else None)
 
     def path(self) -> bytes | None:
@@ -161,6 +183,13 @@ class _JournaledNode(Node):
         )
 
 
+def _there(inner: Value | None) -> Value:
+    """What is to be asked. Between the entries of a replay nothing can be, so that nothing is found."""
+    if inner is None:
+        raise failure(errno.ESTALE)
+    return inner
+
+
 def _inner(node: Node) -> Node:
     assert isinstance(node, _JournaledNode)
     assert node.inner is not None
@@ -182,8 +211,7 @@ class _JournaledHandle(NodeHandle):
         self.check()
 
         def asked() -> Value:
-            assert self.inner is not None
-            return ask(self.inner)
+            return ask(_there(self.inner))
 
         return self.node.filesystem.outcome(kind, asked)
 

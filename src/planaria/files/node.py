@@ -238,6 +238,11 @@ class NodeHandle(Handle):
         self.check()
         return self.node.stat(self.mount.device)
 
+    def identity(self) -> tuple[int, int, int]:
+        """As in `Handle`, without asking for more: a replay has no file to ask."""
+        self.check()
+        return self.mount.device, self.node.inode, self.node.format
+
     def read(self, size: int, offset: int) -> bytes:
         raise self.unusable(OpenFlags.READ)
 

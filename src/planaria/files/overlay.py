@@ -100,13 +100,23 @@ class OverlayFileSystem(Overlay):
         if node is not None:
             return node
         number = self.copied.get(inode, inode >> 1 if inode & 1 else 0)
-        upper = self.upper.find_node(number) if number else None
+        if not number:
+            lower = self.lower.find_node(inode >> 1)
+            if lower is None:
+                return None
+            # Where it is becomes known when its name is looked up.
+            node = self.live[inode] = OverlayNode(self, inode, lower.format, None, lower, None, b"")
+            return node
+        upper = self.upper.find_node(number)
         if upper is None:
             return None
         path = upper.path()
-        if path is None:
-            return OverlayNode(self, inode, upper.format, upper, None, None, b"")
-        return self.walk(path, False)[3]
+        if path is not None:
+            try:
+                return self.walk(path, False)[3]
+            except OSError:
+                pass  # the directories above cannot be asked, or are gone
+        return OverlayNode(self, inode, upper.format, upper, None, None, b"")
 
     def layer(self, node: Node) -> Layer:
         """What is known of an upper directory."""

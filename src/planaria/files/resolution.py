@@ -236,7 +236,7 @@ class NodeFileSystem(NodeStore):
         node = mount.filesystem.find_node(inode) if mount is not None else None
         if mount is None or node is None:
             raise failure(errno.ESTALE)
-        return self._open_node(mount.path_of(node) or b"", node, int(flags), mount, False)
+        return self._open_node(b"", node, int(flags), mount, False)
 
     def stat(self, path: bytes, *, follow: bool = True, at: Handle | None = None) -> Stat:
         mount, _, _, node, _ = self.walk(path, follow, at)

@@ -33,13 +33,14 @@ monitoring = sys.monitoring
 LINE = monitoring.events.LINE
 
 
-def watch(own, first, name, line, code):
+def watch(own, first, name, line, code, begun):
     """Describe the first line from number `first` on that is `line` of the cell `name`, any line if None.
 
-    `own` is the name of the cell that will be executed; lines of other files than cells are not counted.
+    `own` is the name of the cell that will be executed, of which so many lines were `begun` already; lines of
+    other files than cells are not counted.
     """
     tool = next(one for one in range(6) if monitoring.get_tool(one) is None)
-    number = -1
+    number = begun - 1
 
     def reach(executed, at):
         nonlocal number
@@ -52,6 +53,7 @@ def watch(own, first, name, line, code):
             reach.found = [place, at, executed.co_qualname, number, *value(sys._getframe(1), code)]
 
     reach.found = None
+    reach.begun = lambda: number + 1
     monitoring.use_tool_id(tool, "planaria replay")
     monitoring.register_callback(tool, LINE, reach)
     monitoring.set_events(tool, LINE)
@@ -72,7 +74,8 @@ def value(frame, code):
 
 def found(tool):
     monitoring.set_events(tool, 0)
-    return monitoring.register_callback(tool, LINE, None).found
+    reach = monitoring.register_callback(tool, LINE, None)
+    return reach.found, reach.begun()
 '''
 
 
@@ -101,28 +104,38 @@ class LineQuery:
     """An expression to evaluate there."""
 
 
-def look_for(executor: Executor, own: str, query: LineQuery) -> int:
-    """Make a kernel that is about to execute the cell `own` look for a line; a number for `line_found`."""
-    arguments = (own, query.first, query.cell, query.line, query.code)
+def look_for(executor: Executor, own: str, query: LineQuery, begun: int = 0) -> int:
+    """Make a kernel that is about to execute the cell `own`, of which it has `begun` so many lines, look for
+    a line; a number for `line_found`.
+    """
+    arguments = (own, query.first, query.cell, query.line, query.code, begun)
     tool = _evaluated(executor, f"space['watch'](*{arguments!r})")
     if type(tool) is not int:
         raise ReplayError(f"lines cannot be counted here: {tool!r}")
     return tool
 
 
-def line_found(executor: Executor, tool: int) -> tuple[Line, Result] | None:
-    """The line and what the code gave there, None when the execution did not get to it."""
+def line_found(executor: Executor, tool: int) -> tuple[tuple[Line, Result] | None, int]:
+    """The line and what the code gave there, None when the execution did not get to it; and how many lines
+    it has begun. It looks for no more.
+    """
     match _evaluated(executor, f"space['found']({tool})"):
-        case None:
-            return None
-        case [str(cell), int(line), str(function), int(number), True, (str(kind), str(message))]:
+        case (None, int(begun)):
+            return None, begun
+        case (
+            [str(cell), int(line), str(function), int(number), True, (str(kind), str(message))],
+            int(begun),
+        ):
             error = ExecutionError(message, type=kind)
-            return Line(cell, line, function, number), Result(error=error)
-        case [str(cell), int(line), str(function), int(number), False, None]:
-            return Line(cell, line, function, number), Result()
-        case [str(cell), int(line), str(function), int(number), False, (bytes(value), str(shown))]:
+            return (Line(cell, line, function, number), Result(error=error)), begun
+        case [str(cell), int(line), str(function), int(number), False, None], int(begun):
+            return (Line(cell, line, function, number), Result()), begun
+        case (
+            [str(cell), int(line), str(function), int(number), False, (bytes(value), str(shown))],
+            int(begun),
+        ):
             result = Result(value=decode(value, Budget(memory=_MOST)), repr=shown)
-            return Line(cell, line, function, number), result
+            return (Line(cell, line, function, number), result), begun
     raise ReplayError("the kernel of a copy answered something else than a line")
 
 

@@ -236,14 +236,22 @@ class Playback:
             return None
         with self._scout() as scout:
             tool: int | None = None
+            begun = 0
+            found: tuple[Line, Result] | None = None
             failure: ReplayError | None = None
             while not scout.is_over:
                 item = self.recording.items[scout._next]
                 if isinstance(item, Entry) and scout._engine.execution is not None:
-                    if not item.report:
+                    if not item.report and self._is_stopped_at(scout._next):
                         raise ReplayError("this execution was stopped, so that it has no lines to go to")
                     if tool is None:
-                        tool = look_for(scout._executor, _cell_name(began), query)
+                        tool = look_for(scout._executor, _cell_name(began), query, begun)
+                elif isinstance(item, Snapshot) and tool is not None:
+                    # The kernel is about to become another one, which does not look for it.
+                    found, begun = line_found(scout._executor, tool)
+                    tool = None
+                    if found is not None:
+                        return found
                 try:
                     if scout._do_next() is not None:
                         break
@@ -252,10 +260,22 @@ class Playback:
                     # that goes another way.
                     failure = error
                     break
-            found = None if tool is None else line_found(scout._executor, tool)
+            if tool is not None:
+                found, _ = line_found(scout._executor, tool)
         if found is None and failure is not None:
             raise failure
         return found
+
+    def _is_stopped_at(self, place: int) -> bool:
+        """Whether an execution got no further than to this entry. One that needs the full runtime all of a
+        sudden is stopped, too, and done again.
+        """
+        for item in self.recording.items[place + 1 :]:
+            if isinstance(item, (Began, Ended)):
+                return True
+            if isinstance(item, Entry):
+                return False
+        return True
 
     def _scout(self) -> Playback:
         """Another replay, which stands where this one does."""

@@ -19,7 +19,7 @@ from planaria.machine.wasi.descriptors import (
     standard_stream,
 )
 
-__all__ = ["StaleHandle", "capture", "rebuild"]
+__all__ = ["StaleHandle", "capture", "rebuild", "take_over"]
 
 DescriptorState = dict[str, Any]
 
@@ -97,11 +97,9 @@ def _describe(number: int, descriptor: Descriptor, first: int) -> DescriptorStat
         value["listing"] = descriptor.listing.encoded
     if descriptor.stream < 0:
         try:
-            stat = descriptor.handle.stat()
+            value["file"] = descriptor.handle.identity()
         except OSError:  # it was stale already, and so it stays
             pass
-        else:
-            value["file"] = (stat.device, stat.inode, stat.mode & 0o170000)
     return value
 
 
@@ -149,12 +147,30 @@ def rebuild(
     table.files.discard_orphans()
 
 
+def take_over(table: DescriptorTable, state: Sequence[Mapping[str, Any]], before: DescriptorTable) -> None:
+    """Go on with the files that `before` still has open, where `rebuild` could not open them again.
+
+    Both are tables over the same files; `state` is what `table` was rebuilt from. Files of the host are known
+    by no number, so that their handles are all there is.
+    """
+    for value in state:
+        descriptor, old = table.get(value["number"]), before.get(value["number"])
+        if descriptor is None or old is None or type(descriptor.handle) is not StaleHandle:
+            continue
+        try:
+            is_same = old.handle is not None and old.handle.identity() == value.get("file")
+        except OSError:  # stale, too
+            continue
+        if is_same:
+            descriptor.handle, old.handle = old.handle, descriptor.handle
+
+
 def _identity(descriptor: Descriptor) -> tuple[int, int] | None:
     try:
-        found = descriptor.handle.stat()
+        device, inode, _ = descriptor.handle.identity()
     except OSError:  # stale already
         return None
-    return found.device, found.inode
+    return device, inode
 
 
 def _integer(value: Mapping[str, Any], name: str, low: int, high: int) -> int:
