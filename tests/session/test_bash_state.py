@@ -368,3 +368,11 @@ def test_a_state_that_no_shell_can_have_is_refused(lasting: planaria.Bash, key: 
     """from_state refuses values that no shell could have reached."""
     with pytest.raises(planaria.SnapshotError):
         planaria.Bash.from_state({**lasting.state(), key: value})
+
+
+def test_hard_links_are_made(bash: planaria.Bash) -> None:
+    """ln, cp -l and link give a file one more name; a symbolic link is followed with -L only."""
+    shown = bash.execute(
+        "echo a > f; ln f g; cp -l f h; link f i; ln -s f s; ln -L s j; ln s k; stat -c %h f; readlink k; [ f -ef j ]; echo $?"
+    )
+    assert (shown.stdout, shown.stderr) == ("5\nf\n0\n", "")

@@ -20,7 +20,7 @@ from planaria_shell.state.builtin import BUILTINS, SPECIAL, builtins_without
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.parser import RESERVED
 from planaria_shell.syntax.printing import function_source
-from planaria_shell.syntax.quoting import single_quoted
+from planaria_shell.syntax.quoting import plainly_quoted
 
 
 def _lines(shell: Interpreter, lines: list[str]) -> None:
@@ -87,6 +87,10 @@ def _described(shell: Interpreter, name: str, meaning: _Meaning) -> str:
 def type_(shell: Interpreter, argv: list[str]) -> int:
     options, names = options_of(argv, "afptP")
     letters = {letter for letter, _ in options}
+    for letter in reversed([letter for letter, _ in options if letter in "tp"]):
+        # Of the two the last one counts.
+        letters -= {"t", "p"} - {letter}
+        break
     status = 0
     lines: list[str] = []
     for name in names:
@@ -154,7 +158,7 @@ def _describe(shell: Interpreter, names: list[str], letter: str) -> int:
         if letter == "V":
             lines.append(_described(shell, name, meaning))
         elif meaning.kind == "alias":
-            lines.append(f"alias {name}={single_quoted(shell.aliases[name])}")
+            lines.append(_alias_command(shell, name))
         elif meaning.kind == "file":
             lines.append(meaning.path)
         else:
@@ -245,14 +249,18 @@ def _hash_command(name: str, path: str) -> str:
     return f"builtin hash -p {path} {name}"
 
 
+def _alias_command(shell: Interpreter, name: str, command: str = "alias ") -> str:
+    """What defines an alias again."""
+    end = "-- " if command and name.startswith("-") else ""
+    return f"{command}{end}{name}={plainly_quoted(shell.aliases[name])}"
+
+
 @builtin("alias")
 def alias(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "p")
     command = "" if shell.posix and not options else "alias "
     if options or not words:
-        _lines(
-            shell, [f"{command}{name}={single_quoted(text)}" for name, text in sorted(shell.aliases.items())]
-        )
+        _lines(shell, [_alias_command(shell, name, command) for name in sorted(shell.aliases)])
     status = 0
     for word in words:
         name, equals, text = word.partition("=")
@@ -263,7 +271,7 @@ def alias(shell: Interpreter, argv: list[str]) -> int:
             else:
                 shell.aliases[name] = text
         elif word in shell.aliases:
-            _lines(shell, [f"{command}{word}={single_quoted(shell.aliases[word])}"])
+            _lines(shell, [_alias_command(shell, word, command)])
         else:
             shell.complain(f"alias: {word}: not found")
             status = 1

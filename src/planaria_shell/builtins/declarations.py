@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from planaria_shell.builtins.registry import BuiltinUsageError, builtin, options_of
+from planaria_shell.builtins.registry import BuiltinUsageError, builtin, ends_shell, options_of
 from planaria_shell.compile.table import new_compiler
 from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.arrays import ArrayArgument, store_array
 from planaria_shell.expand.parameter_operators import declaration, key_quoted
 from planaria_shell.expand.subscripts import key_of, span_of
+from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import (
     ASSOCIATIVE,
@@ -70,6 +71,9 @@ def _parse(argv: list[str]) -> tuple[_Request, list[str]]:
             request.inherit = True
         else:
             request.on |= _FLAGS[letter]
+    if (request.on & (UPPER | LOWER | CAPITALIZE)).bit_count() > 1:
+        # Each takes the others back.
+        request.on &= ~(UPPER | LOWER | CAPITALIZE)
     return request, operands
 
 
@@ -413,6 +417,8 @@ def _mark(shell: Interpreter, request: _Request, argument: str) -> bool:
             shell.trace_assignment(name, value, False)
     except ReadonlyError as error:
         _refused(shell, request.command, argument, error)
+        if ends_shell(shell, request.command):
+            raise Exit(1) from None
         return False
     except ShellError as error:
         if error.fatal:

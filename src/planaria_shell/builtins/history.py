@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 
-from planaria_shell.builtins.registry import BuiltinUsageError, OptionError, builtin, options_of
+from planaria_shell.builtins.registry import BuiltinUsageError, OptionError, builtin, no_more, options_of
 from planaria_shell.errors import ShellError
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.streams import flush_all
@@ -62,6 +62,7 @@ def history(shell: Interpreter, argv: list[str]) -> int:
     if words:
         if not words[0].isdecimal():
             raise BuiltinUsageError(f"{words[0]}: numeric argument required", 1)
+        no_more("history", words[1:])
         lines = lines[-int(words[0]) :] if int(words[0]) else []
     _lines(shell, [f"{number:5d}  {text}" for number, text in lines])
     return 0
@@ -84,6 +85,8 @@ def _file(shell: Interpreter, letter: str, words: list[str]) -> int:
             shell.history_saved = len(found)
             return 0
         new = shell.history if letter == "w" else shell.history[shell.history_saved :]
+        if letter == "a" and not new:
+            return 0
         with open(path, letter, encoding="utf-8", errors="surrogateescape") as file:
             file.writelines(f"{line}\n" for line in new)
         if letter == "a":

@@ -224,6 +224,8 @@ def _print_traps(shell: Interpreter, names: list[str]) -> int:
     order = {name: number for number, name in SIGNALS.items()}
     order.update({"EXIT": 0, "DEBUG": 100, "ERR": 101, "RETURN": 102})
     traps = {**shell.shown_traps, **shell.traps}
+    if shell.ignores_interrupts:
+        traps.setdefault("INT", "")
     wanted = list(traps)
     status = 0
     if names:

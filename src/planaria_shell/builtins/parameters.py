@@ -158,6 +158,8 @@ def caller(shell: Interpreter, argv: list[str]) -> int:
         return 1
     place = len(frames) - 1 - (depth or 0)
     if not frames and depth is None:
+        if not shell.script:
+            return 1
         shell.output(b"0 NULL\n")
         return 0
     if place < 0:

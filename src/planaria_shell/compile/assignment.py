@@ -10,7 +10,6 @@ from planaria_shell.expand.arrays import ArrayArgument, Element, store_array
 from planaria_shell.expand.braces import has_braces
 from planaria_shell.expand.subscripts import key_of
 from planaria_shell.expand.words import ArgumentsCode, TextCode, WordCompiler
-from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import (
     ASSOCIATIVE,
@@ -250,9 +249,10 @@ class AssignmentCompiler:
                 sh.trace_assignment(name, text, node.append)
             old = sh.table.get(name)
             if old is not None and old.flags & READONLY:
-                sh.report(ReadonlyError(name))
-                if sh.posix and not sh.interactive:
-                    raise Exit(1)
+                failure = ReadonlyError(name)
+                sh.report_error(failure)
+                if failure.fatal:
+                    raise failure
                 return
             if node.append and old is not None:
                 text = (old.scalar() or "") + text

@@ -216,8 +216,9 @@ def _run_general(compiler: Compiler, node: Simple, prepared: _Prepared, tested: 
                 return 0
             argv = arguments(sh)
             if prepared.temporary and argv:
-                sh.bind_temporary(prepared.temporary)
-                bound = True
+                bound = sh.bind_temporary(prepared.temporary, argv)
+                if not bound:
+                    return 1 if tested else sh.failed(1)
             if tracing:
                 sh.trace(argv)
             if prepared.redirect is not None:
@@ -349,8 +350,9 @@ def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode
                 return 0
             argv = prepared.arguments(sh)
             if prepared.temporary and argv:
-                sh.bind_temporary(prepared.temporary)
-                bound = True
+                bound = sh.bind_temporary(prepared.temporary, argv)
+                if not bound:
+                    return 1 if tested else sh.failed(1)
             if tracing:
                 sh.trace(argv)
             if prepared.redirect is not None:

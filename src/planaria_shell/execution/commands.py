@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Generator
 
-from planaria_shell.errors import ShellError, ShellSyntaxError
+from planaria_shell.errors import ReadonlyError, ShellError, ShellSyntaxError
 from planaria_shell.execution.command_lookup import interpreter
 from planaria_shell.execution.process import RunningCommand
 from planaria_shell.state.builtin import SPECIAL, STREAMING, Builtin
@@ -125,23 +125,36 @@ def wait_for_input(
     shell.blocked[0] = False
 
 
-def bind_temporary(shell: Interpreter, assignments: list[Callable[[Interpreter, Scope], None]]) -> None:
-    """Make the variables that a command has for as long as it runs."""
+def _is_special(shell: Interpreter, name: str) -> bool:
+    return name in SPECIAL and name not in shell.functions
+
+
+def bind_temporary(
+    shell: Interpreter, assignments: list[Callable[[Interpreter, Scope], None]], argv: list[str]
+) -> bool:
+    """Make the variables that the command `argv` has for as long as it runs. False when one is read-only
+    and the command does not run for it, as in POSIX mode, where that of a special builtin ends the shell."""
     scope = Scope(temporary=True)
     variables = shell.variables
     variables.scopes.append(scope)
     try:
         for assign in assignments:
             assign(shell, scope)
+    except ReadonlyError:
+        variables.pop()
+        if _is_special(shell, argv[0]):
+            raise
+        return False
     except BaseException:
         variables.pop()
         raise
+    return True
 
 
 def unbind_temporary(shell: Interpreter, argv: list[str]) -> None:
     """The command `argv` has ended: its own variables go, unless they stay after it, by POSIX."""
     variables = shell.variables
-    if shell.posix and argv[0] in SPECIAL and argv[0] not in shell.functions:
+    if shell.posix and _is_special(shell, argv[0]):
         for name in list(variables.scopes[-1].saved):
             variables.adopt(name, local=False)
     variables.pop()

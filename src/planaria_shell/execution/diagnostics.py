@@ -113,6 +113,9 @@ def complain(shell: Interpreter, message: str) -> None:
 
 def report_error(shell: Interpreter, error: ShellError) -> None:
     """Write an error's message, unless it has been written."""
+    if isinstance(error, ReadonlyError) and shell.posix and not shell.interactive:
+        # By POSIX it ends the shell, where no command but an assignment is what failed.
+        error.fatal, error.status = True, 127
     if not error.reported:
         error.reported = True
         shell.complain(error.message)
@@ -137,7 +140,7 @@ def arithmetic_failed(shell: Interpreter, error: ShellError) -> None:
         raise error
     if isinstance(error, ArithmeticSyntaxError):
         error.message = f"((: {error.message}"
-    shell.report(error)
+    shell.report_error(error)
 
 
 def report_syntax_error(shell: Interpreter, error: ShellSyntaxError, where: str = "") -> None:

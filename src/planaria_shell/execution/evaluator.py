@@ -183,7 +183,7 @@ def run_exit_trap(shell: Interpreter) -> None:
         except Exit as jump:
             shell.status = jump.status
         except ShellError as error:
-            shell.complain(error.message)
+            shell.report_error(error)
         shell.traps.pop("EXIT", None)
 
 

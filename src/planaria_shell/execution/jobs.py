@@ -80,6 +80,7 @@ def start_job(shell: Interpreter, code: StreamCode, text: str, node: Command | N
     child.background = True
     child.alarm = [0.0]
     child.reports_deaths = not isinstance(node, Simple)
+    child.ignores_interrupts = not shell.monitor and not shell.traps.get("INT")
     if node is not None:
         begin(child, node)
     if not shell.monitor and shell.fds.get(0) is shell.plain_input:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planaria_shell.state.control import Exit, Return
 from planaria_shell.state.interpreter import Interpreter
-from planaria_shell.state.signals import CHLD, IGNORED, SIGNALS
+from planaria_shell.state.signals import CHLD, IGNORED, INTERRUPTS, SIGNALS
 
 __all__ = ["children_ended", "failed", "raise_signal", "run_debug_trap", "run_trap", "take_signals"]
 
@@ -80,6 +80,8 @@ def raise_signal(shell: Interpreter, number: int) -> None:
     command = shell.traps.get(name)
     if command is not None:
         shell.run_trap(name)
+        return
+    if shell.ignores_interrupts and name in INTERRUPTS:
         return
     if name in IGNORED or (shell.interactive and name in _IGNORED_AT_THE_PROMPT):
         return

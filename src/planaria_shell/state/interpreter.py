@@ -93,8 +93,10 @@ class Interpreter(State, ABC):
         """Let others run until there is something to read, or the end, or the time is over."""
 
     @abstractmethod
-    def bind_temporary(self, assignments: list[Callable[[Interpreter, Scope], None]]) -> None:
-        """Make the variables that a command has for as long as it runs."""
+    def bind_temporary(
+        self, assignments: list[Callable[[Interpreter, Scope], None]], argv: list[str]
+    ) -> bool:
+        """Make the variables that the command `argv` has while it runs; False when it may not run."""
 
     @abstractmethod
     def unbind_temporary(self, argv: list[str]) -> None:

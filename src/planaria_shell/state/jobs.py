@@ -7,7 +7,7 @@ from collections.abc import Generator
 from typing import Protocol
 
 from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput, PipeUpdate
-from planaria_shell.state.signals import IGNORED, SIGNALS, STOPPING, signal_text
+from planaria_shell.state.signals import IGNORED, INTERRUPTS, SIGNALS, STOPPING, signal_text
 from planaria_shell.state.streams import pause
 
 __all__ = ["Fifo", "Job", "JobOwner", "JobShell", "job_line"]
@@ -25,6 +25,7 @@ class JobShell(Protocol):
     is_detached: bool
     pending_signals: list[int]
     traps: dict[str, str]
+    ignores_interrupts: bool
 
 
 class JobOwner(Protocol):
@@ -116,7 +117,7 @@ class Job:
         elif name in STOPPING:
             if not self.stopped and self.status is None:
                 self.stopped, self.reported = number, False
-        elif name not in IGNORED:
+        elif name not in IGNORED and not (self.shell.ignores_interrupts and name in INTERRUPTS):
             self.kill(number)
 
     def kill(self, number: int) -> None:

@@ -7,6 +7,7 @@ __all__ = [
     "CONT",
     "IGNORED",
     "INT",
+    "INTERRUPTS",
     "PIPE",
     "SIGNALS",
     "STOPPING",
@@ -38,6 +39,8 @@ XFSZ = 25
 _PSEUDO = ("EXIT", "DEBUG", "ERR", "RETURN")
 #: Signals that do nothing to a process that has no trap for them.
 IGNORED = frozenset(["CHLD", "CONT", "URG", "WINCH", "STOP", "TSTP", "TTIN", "TTOU"])
+#: Signals that a job does not get from the keyboard, and so ignores.
+INTERRUPTS = frozenset(["INT", "QUIT"])
 #: Signals that stop a job, and what `jobs -l` says of them.
 STOPPING = {"STOP": " (signal)", "TSTP": "", "TTIN": " (tty input)", "TTOU": " (tty output)"}
 #: What ended a process, in words (strsignal(3)).

@@ -213,6 +213,8 @@ class State:
         self.runs_exit_trap = True
         #: Signals that were ignored when the shell began, which it cannot change.
         self.ignored_signals: frozenset[str] = frozenset()
+        #: Put into the background without job control: INT and QUIT do nothing, unless there is a trap.
+        self.ignores_interrupts = False
         #: Standard input as no pipe and no redirection of a compound command has changed it: what runs in the
         #: background does not get it.
         self.plain_input: Stream | None = self.fds[0]

@@ -23,7 +23,7 @@ from planaria_shell.syntax.nodes import (
     While,
     Word,
 )
-from planaria_shell.syntax.simple_commands import parse_redirects
+from planaria_shell.syntax.simple_commands import expand_next_alias, parse_redirects
 
 __all__ = ["RESERVED_FIRST", "CommandParser", "parse_compound", "parse_function_body"]
 
@@ -130,6 +130,7 @@ def _for(parser: CommandParser, word: str, line: int) -> For | ArithmeticFor | S
     lexer.skip()
     if word == "for" and lexer.source.startswith("((", lexer.position):
         return _arithmetic_for(parser, line)
+    expand_next_alias(lexer)
     match = WORD.match(lexer.source, lexer.position)
     if match is None:
         raise lexer.unexpected()
@@ -137,10 +138,12 @@ def _for(parser: CommandParser, word: str, line: int) -> For | ArithmeticFor | S
     lexer.position = match.end()
     words: list[Word] | None = None
     char = lexer.newlines()
+    expand_next_alias(lexer)
     if re.compile(r"in(?=[\s;]|$)").match(lexer.source, lexer.position):
         lexer.position += 2
         words = []
         while True:
+            expand_next_alias(lexer)
             char = lexer.skip()
             item = lexer.word()
             if item is None:

@@ -18,7 +18,14 @@ from planaria_shell.syntax.nodes import (
     Word,
 )
 
-__all__ = ["PLAIN_COMMAND", "expand_alias", "parse_assignment", "parse_redirects", "parse_simple"]
+__all__ = [
+    "PLAIN_COMMAND",
+    "expand_alias",
+    "expand_next_alias",
+    "parse_assignment",
+    "parse_redirects",
+    "parse_simple",
+]
 
 _REDIRECT = re.compile(
     r"(?:([0-9]+)|\{([A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?)\})?(<<<|<<-|<<|<&|<>|>>|>\||>&|&>>|&>|<(?!\()|>(?!\())"
@@ -105,6 +112,14 @@ def expand_alias(lexer: Lexer) -> None:
         lexer.expanding_aliases.append((name, behind))
         if text.endswith((" ", "\t")):
             lexer.alias_next = behind
+
+
+def expand_next_alias(lexer: Lexer) -> None:
+    """The same for a word that may only be an alias because the one before it ended in a blank."""
+    if lexer.aliases and lexer.alias_next >= 0:
+        lexer.skip()
+        if len(lexer.source) - lexer.position <= lexer.alias_next:
+            expand_alias(lexer)
 
 
 def _leave_alias(lexer: Lexer) -> None:

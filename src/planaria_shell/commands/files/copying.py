@@ -7,6 +7,7 @@ import stat
 from dataclasses import dataclass, field
 
 from planaria_shell.toolkit.backup import Backup
+from planaria_shell.toolkit.hard_links import hard_link
 from planaria_shell.toolkit.invocation import Invocation
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
 
@@ -212,7 +213,7 @@ class Copier:
             call.print(f"{shown(source)} -> {shown(target)}{note}")
         try:
             if self.link:
-                os.link(path, goal, follow_symlinks=self.follow == "always")
+                hard_link(path, goal, follow=self.follow == "always")
                 return True
             if self.symbolic:
                 if not source.startswith("/") and os.path.dirname(goal) != os.path.dirname(path):

@@ -9,6 +9,7 @@ import stat
 from planaria_shell.commands.files.copying import base_name, into_directory
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.backup import Backup
+from planaria_shell.toolkit.hard_links import hard_link
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
@@ -110,7 +111,7 @@ def _link(call: Invocation, target: str, name: str, backup: Backup) -> None:
         if symbolic:
             os.symlink(target, path)
         else:
-            os.link(source, path, follow_symlinks=arguments.has("L"))
+            hard_link(source, path, follow=arguments.has("L"))
     except OSError as error:
         arrow = "" if error.errno == errno.EEXIST else f" {'->' if symbolic else '=>'} {shown(target)}"
         call.complain(f"failed to create {kind} link {shown(name)}{arrow}: {reason(error)}")
@@ -137,7 +138,7 @@ def link_command(call: Invocation) -> Status:
     if len(names) > 2:
         raise UsageError(f"extra operand {quote(names[2])}")
     try:
-        os.link(call.path(names[0]), call.path(names[1]), follow_symlinks=False)
+        hard_link(call.path(names[0]), call.path(names[1]))
     except OSError as error:
         raise CommandError(
             f"cannot create link {shown(names[1])} to {shown(names[0])}: {reason(error)}"
