@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack
 from agent_framework import Content, ContextProvider, FunctionTool, tool
 
 from planaria.integrations.awaited import on_loop
-from planaria.integrations.code_tools import FrameworkTool, registry_of
+from planaria.integrations.code_tools import FrameworkTool
 from planaria.integrations.session_tools import Answer, SessionTool, session_tools
 from planaria.session._sync.session import Session
 from planaria.session.options import SessionArgumentsBesideTools
@@ -57,7 +57,7 @@ class PlanariaCodeActProvider(ContextProvider):
         super().__init__(source_id)
         self._caller: tuple[asyncio.AbstractEventLoop, Context] | None = None
         self._tools = [self._callable(one if isinstance(one, FunctionTool) else tool(one)) for one in tools]
-        self.session = Session(**arguments, tools=registry_of(self._tools, {**arguments, "tools": None}))
+        self.session = Session(**arguments, tools=self._tools)
         """The session, for checkpoints, forks, snapshots."""
         run_python = session_tools(self.session)[0]
         self._execute = _tool(run_python, "execute_code", approval_mode, self._called_here)

@@ -9,9 +9,9 @@ from planaria.session.options import SessionArguments
 from planaria.workspace.tools.registry import ToolRegistry
 from planaria.workspace.tools.schemas import Names, annotation, schema_parameters, with_wire_names
 from planaria.workspace.tools.tool import Tool, ToolCallable
-from planaria.workspace.workspace import registry_of as workspace_tools
+from planaria.workspace.workspace import registry_of
 
-__all__ = ["CODE_MODE", "FrameworkTool", "described", "registry_of"]
+__all__ = ["CODE_MODE", "CodeTools", "FrameworkTool", "described"]
 
 CODE_MODE: Final = (
     "Execute Python (CPython with its standard library, numpy, pandas, scipy, scikit-learn and matplotlib) "
@@ -70,15 +70,40 @@ class FrameworkTool(Tool):
         return with_wire_names(self.name, function, self._names, arguments, takes_others=self._takes_others)
 
 
-def registry_of(tools: Iterable[FrameworkTool], arguments: SessionArguments) -> ToolRegistry:
-    """The tools with those of a session's arguments and of its storage. Raises ToolDefinitionError."""
-    given, _ = workspace_tools(
-        arguments.get("storage"), arguments.get("tools"), None, arguments.get("tool_environment")
-    )
-    registry = ToolRegistry(given)
-    for tool in tools:
-        registry.add(tool)
-    return registry
+class CodeTools:
+    """The tools of a session's arguments and of its storage, for sessions that have a framework's tools too.
+
+    They are read when they are first needed, and again after `close()`.
+
+    Args:
+        arguments: those of `planaria.Session`.
+    """
+
+    def __init__(self, arguments: SessionArguments) -> None:
+        self._arguments = arguments
+        self._given: ToolRegistry | None = None
+        self._is_own = False
+
+    def with_tools(self, tools: Iterable[FrameworkTool]) -> ToolRegistry:
+        """These and a framework's tools behind the same middleware, for sessions, which do not close them.
+        Raises ToolDefinitionError.
+        """
+        if self._given is None:
+            arguments = self._arguments
+            self._given, self._is_own = registry_of(
+                arguments.get("storage"), arguments.get("tools"), None, arguments.get("tool_environment")
+            )
+        given = self._given
+        registry = ToolRegistry(given, middleware=given.middleware, embedder=given._embedder)
+        for tool in tools:
+            registry.add(tool)
+        return registry
+
+    def close(self) -> None:
+        """Close them, waiting for their servers, unless they are those of a registry of the caller's."""
+        given, self._given = self._given, None
+        if given is not None and self._is_own:
+            given.close()
 
 
 def described(tools: ToolRegistry, description: str = CODE_MODE) -> str:

@@ -45,5 +45,6 @@ def _never(*_: Any) -> bool:
 
 
 def _text(answer: Any) -> str:
-    figures = [f"({len(answer.images)} figures, which are not shown here)"] if answer.images else []
+    number = len(answer.images)
+    figures = [f"({number} {'figure' if number == 1 else 'figures'}, not shown here)"] if number else []
     return "\n".join([answer.text, *figures]).strip("\n")

@@ -11,7 +11,8 @@ from deepagents.backends.protocol import ExecuteResponse, FileDownloadResponse, 
 from deepagents.backends.sandbox import BaseSandbox
 
 from planaria.integrations.awaited import run_command
-from planaria.integrations.command_backend import CommandBackend, CommandOutputLimit, CommandTimeout
+from planaria.integrations.command_backend import CommandOutputLimit, CommandTimeout
+from planaria.integrations.session_choice import open_backend
 from planaria.session._sync.session import Session
 from planaria.session.options import SessionArguments
 from planaria.session.parameters import suggest_session_options
@@ -35,9 +36,7 @@ class PlanariaBackend(BaseSandbox):
 
     @suggest_session_options(SessionArguments.__annotations__)
     def __init__(self, session: Session | None = None, **arguments: Unpack[SessionArguments]) -> None:
-        if session is not None and arguments:
-            raise TypeError("give a session or the arguments for one, not both")
-        self._backend = CommandBackend(session or Session(**arguments), closes_session=session is None)
+        self._backend = open_backend(session, arguments)
         self._id = uuid.uuid4().hex
 
     @property

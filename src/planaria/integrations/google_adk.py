@@ -17,6 +17,7 @@ from planaria.errors import ExecutionError
 from planaria.integrations.awaited import in_thread, run_command
 from planaria.integrations.command_backend import CommandBackend, CommandOutputLimit, CommandTimeout
 from planaria.integrations.result_content import result_images, result_text
+from planaria.integrations.session_choice import check_choice, open_backend
 from planaria.limits import NOT_GIVEN
 from planaria.session._sync.session import Session
 from planaria.session.options import SessionArguments
@@ -35,8 +36,7 @@ class PlanariaEnvironment(BaseEnvironment):
 
     @suggest_session_options(SessionArguments.__annotations__)
     def __init__(self, session: Session | None = None, **arguments: Unpack[SessionArguments]) -> None:
-        if session is not None and arguments:
-            raise TypeError("give a session or the arguments for one, not both")
+        check_choice(session, arguments)
         self._session = session
         self._arguments = arguments
         self._backend: CommandBackend | None = None
@@ -54,7 +54,7 @@ class PlanariaEnvironment(BaseEnvironment):
     async def initialize(self) -> None:
         """Create the session."""
         if self._backend is None:
-            self._backend = await in_thread(self._open)
+            self._backend = await in_thread(open_backend, self._session, self._arguments)
             self.is_initialized = True
 
     async def close(self) -> None:
@@ -82,10 +82,6 @@ class PlanariaEnvironment(BaseEnvironment):
         """Write a file, creating the directories above it."""
         data = content.encode() if isinstance(content, str) else content
         await in_thread(self._ready().files.write, Path(path).as_posix(), data)
-
-    def _open(self) -> CommandBackend:
-        given = self._session
-        return CommandBackend(given or Session(**self._arguments), closes_session=given is None)
 
     def _ready(self) -> CommandBackend:
         if self._backend is None:
@@ -125,8 +121,7 @@ class PlanariaCodeExecutor(BaseCodeExecutor):
     def __init__(self, session: Session | None = None, **fields: Unpack[CodeExecutorArguments]) -> None:
         own = {name: value for name, value in fields.items() if name in BaseCodeExecutor.model_fields}
         arguments = cast(SessionArguments, {name: given for name, given in fields.items() if name not in own})
-        if session is not None and arguments:
-            raise TypeError("give a session or the arguments for one, not both")
+        check_choice(session, arguments)
         super().__init__(**own)
         self._session = session
         self._arguments = arguments

@@ -15,7 +15,8 @@ from strands.vended_tools.file_editor import make_file_editor
 from strands.vended_tools.shell import make_shell
 
 from planaria.integrations.awaited import in_thread, run_command
-from planaria.integrations.command_backend import CommandBackend, CommandOutputLimit, CommandTimeout
+from planaria.integrations.command_backend import CommandOutputLimit, CommandTimeout
+from planaria.integrations.session_choice import open_backend
 from planaria.integrations.session_tools import SessionTool, session_tools
 from planaria.session._sync.session import Session
 from planaria.session.options import SessionArguments
@@ -42,9 +43,7 @@ class PlanariaSandbox(Sandbox):
 
     @suggest_session_options(SessionArguments.__annotations__)
     def __init__(self, session: Session | None = None, **arguments: Unpack[SessionArguments]) -> None:
-        if session is not None and arguments:
-            raise TypeError("give a session or the arguments for one, not both")
-        self._backend = CommandBackend(session or Session(**arguments), closes_session=session is None)
+        self._backend = open_backend(session, arguments)
 
     @property
     def session(self) -> Session:

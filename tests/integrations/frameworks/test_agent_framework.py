@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
+from pathlib import Path
 
 import pytest
+from mcp_tool_directory import PROCESS, define_server, is_there
 
 import planaria
 from planaria.integrations.agent_framework import PlanariaCodeActProvider, tools
@@ -43,3 +45,13 @@ async def test_tools_of_code_run_in_the_context_of_the_caller() -> None:
     [text] = await execute.invoke(arguments={"code": "(await tools.who(times=2)) + tools.who()"})
     assert text.text == "['Ann', 'Ann', 'Ann']"
     provider.close()
+
+
+async def test_tools_are_closed_with_the_provider(tmp_path: Path) -> None:
+    """Servers of the storage's tools end with the session."""
+    define_server(tmp_path / "tools")
+    provider = PlanariaCodeActProvider(storage=planaria.FileStorage(tmp_path))
+    process = provider.session.execute(PROCESS).value
+    assert is_there(process)
+    provider.close()
+    assert not is_there(process)

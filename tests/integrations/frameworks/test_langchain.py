@@ -15,6 +15,7 @@ from langchain_core.language_models.fake_chat_models import FakeMessagesListChat
 from langchain_core.messages import AIMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
+from mcp_tool_directory import PROCESS, define_server, is_there
 
 import planaria
 from planaria.integrations.langchain import PlanariaMiddleware
@@ -200,3 +201,43 @@ def test_new_message_gives_up_a_program_that_waits(middleware: PlanariaMiddlewar
     runner.invoke({"messages": "go"}, THREAD)
     state = runner.invoke({"messages": "never mind"}, THREAD)
     assert results(state)[-1] == "1"
+
+
+@pytest.mark.parametrize("answer", [True, "too much"])
+def test_approval_by_a_middleware_interrupts(answer: object) -> None:
+    """A middleware of a session's registry stands before the tools of `ptc`: nothing runs that is not approved."""
+    asked.clear()
+
+    class Approves:
+        def before(self, call: planaria.ToolCall) -> None:
+            if call.tool == "pay":
+                raise planaria.Suspend(f"pay {call.arguments['to']}?")
+
+    middleware = PlanariaMiddleware(ptc=[pay], tools=planaria.ToolRegistry(middleware=[Approves()]))
+    runner = agent(middleware, runs("await tools.pay(to='Ann', amount=3.0)"))
+    [question] = runner.invoke({"messages": "go"}, THREAD)["__interrupt__"]
+    assert question.value["reason"] == "pay Ann?"
+    assert asked == []
+    state = runner.invoke(Command(resume=answer), THREAD)
+    if answer is True:
+        for word in "ab":
+            [question] = state["__interrupt__"]
+            state = runner.invoke(Command(resume=word), THREAD)
+        assert results(state) == ["'a b Ann'"]
+    else:
+        assert "pay() was not approved: too much" in results(state)[0]
+        assert asked == []
+    middleware.close()
+
+
+def test_tools_are_closed_with_the_middleware(tmp_path: Path) -> None:
+    """Servers of a directory of tools serve all threads, and end when the middleware is closed."""
+    middleware = PlanariaMiddleware(tools=define_server(tmp_path / "tools"))
+    processes = [
+        results(agent(middleware, runs(PROCESS)).invoke({"messages": "go"}, thread))[0]
+        for thread in (THREAD, {"configurable": {"thread_id": "t2"}})
+    ]
+    assert processes[0] == processes[1]
+    assert is_there(int(processes[0]))
+    middleware.close()
+    assert not is_there(int(processes[0]))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp_tool_directory import PROCESS, define_server, is_there
 from pydantic_ai import Agent, ModelRetry, RunContext
 from pydantic_ai.messages import BinaryContent, ModelMessage, ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
+import planaria
 from planaria.integrations.pydantic_ai import PlanariaCodeMode
 
 pytestmark = pytest.mark.anyio
@@ -120,3 +123,28 @@ async def test_arguments_are_checked() -> None:
     wrong, unknown = answers(await agent_of(script).run("go", deps="ab"))
     assert "Input should be a valid string" in wrong
     assert "has no parameter 'words'" in unknown
+
+
+async def test_tools_are_closed_with_the_run(tmp_path: Path) -> None:
+    """Servers of a directory of tools go on when code begins anew, and end with the run."""
+    script = Script({"code": PROCESS}, {"code": PROCESS, "restart": True})
+    agent = agent_of(script, arguments={"tools": define_server(tmp_path / "tools")})
+    first, second = answers(await agent.run("go", deps="ab"))
+    assert first == second
+    assert not is_there(int(first))
+
+
+async def test_call_that_needs_a_decision() -> None:
+    """What a middleware of the session's registry wants a decision about raises PermissionError in the code."""
+
+    class Approves:
+        def before(self, call: planaria.ToolCall) -> None:
+            raise planaria.Suspend(f"may it {call.tool}?")
+
+    arguments = {"tools": planaria.ToolRegistry(middleware=[Approves()])}
+    both = "import asyncio\nawait asyncio.gather(*(tools.shout.call_async(text=one) for one in 'ab'))"
+    script = Script({"code": "await tools.shout(text='a')"}, {"code": both}, {"code": "1 + 1"})
+    single, several, after = answers(await agent_of(script, arguments=arguments).run("go", deps="ab"))
+    for refused in (single, several):
+        assert "PermissionError: this needs a decision: may it shout?" in refused
+    assert after == "2"

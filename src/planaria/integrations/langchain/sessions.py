@@ -17,11 +17,12 @@ from langgraph.types import interrupt
 
 from planaria.errors import SessionError, SnapshotNotFound, Suspend
 from planaria.files.chunks import digest_of
-from planaria.integrations.code_tools import FrameworkTool, registry_of
+from planaria.integrations.code_tools import CodeTools, FrameworkTool
 from planaria.integrations.langchain.calls import Call
 from planaria.session._sync.session import Session
 from planaria.session.options import SessionArguments
 from planaria.snapshot.snapshot import Snapshot
+from planaria.workspace.tools.middleware import asks_approval, question
 
 if TYPE_CHECKING:
     from planaria.executors.messages import HostCall
@@ -52,7 +53,11 @@ class LiveSession:
     """A live session, which one call at a time uses."""
 
     def __init__(
-        self, tools: Sequence[BaseTool], arguments: SessionArguments, saved: Snapshot | None
+        self,
+        tools: Sequence[BaseTool],
+        code_tools: CodeTools,
+        arguments: SessionArguments,
+        saved: Snapshot | None,
     ) -> None:
         self.lock = threading.Lock()
         self.digest = "" if saved is None else saved.digest
@@ -61,7 +66,7 @@ class LiveSession:
         """The ids of the calls in the present step that are over."""
         self._call: Call | None = None
         self._tools = {one.name: one for one in _framework_tools(tools, self._invoke)}
-        arguments = {**arguments, "tools": registry_of(self._tools.values(), arguments)}
+        arguments = {**arguments, "tools": code_tools.with_tools(self._tools.values())}
         self.session = Session(**arguments) if saved is None else Session.from_snapshot(saved, **arguments)
 
     @contextmanager
@@ -105,12 +110,14 @@ class LiveSession:
     def _answer(self, run: Execution, call: Call, pending: HostCall) -> None:
         """Answer a call that waits. Raises GraphInterrupt when that needs an answer itself."""
         tool: FrameworkTool | None = None
-        if pending.name == "@tools.call":
+        reason = _reason(run, pending)
+        # A call that waits for an approval goes on by itself with the answer.
+        if pending.name == "@tools.call" and not asks_approval(reason):
             name, function, given = cast("tuple[str, str | None, dict[str, Any]]", pending.args)
             tool = self._tools.get(name)
         try:
             if tool is None:
-                value = interrupt({"call": str(pending), "reason": _reason(run, pending)})
+                value = interrupt({"call": str(pending), "reason": question(reason)})
                 call.over()
             else:
                 arguments = tool.wire_arguments(function, given)
@@ -167,7 +174,8 @@ class LiveSessions:
         self._lock = threading.Lock()
         #: By the checkpoint at which the step began that used them last, the latest at the end.
         self._live: OrderedDict[str, LiveSession] = OrderedDict()
-        self.registry = registry_of(_framework_tools(tools, _not_live), arguments)
+        self._code_tools = CodeTools(arguments)
+        self.registry = self._code_tools.with_tools(_framework_tools(tools, _not_live))
         """The functions that code can call."""
 
     def of_step(self, step: str, thread: str | None, call: str, saved: Sequence[Any] | None) -> LiveSession:
@@ -210,10 +218,11 @@ class LiveSessions:
                 self._store.delete(_waiting(thread, call))
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all of them, and their tools."""
         with self._lock:
             while self._live:
                 self._live.popitem()[1].session.close()
+            self._code_tools.close()
 
     def _of_state(self, thread: str | None, call: str, saved: Sequence[Any] | None) -> LiveSession:
         digest = "" if saved is None else saved[1]
@@ -221,7 +230,8 @@ class LiveSessions:
             if digest and live.digest == digest and not live.lock.locked() and not live.session.is_closed:
                 del self._live[step]
                 return live
-        return LiveSession(self._tools, self._arguments, self._loaded(thread, call, saved))
+        found = self._loaded(thread, call, saved)
+        return LiveSession(self._tools, self._code_tools, self._arguments, found)
 
     def _loaded(self, thread: str | None, call: str, saved: Sequence[Any] | None) -> Snapshot | None:
         if self._store is not None and thread is not None:

@@ -8,6 +8,7 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from planaria.errors import SessionError
+from planaria.workspace.tools.middleware import asks_approval, question
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_pending"]
 
-#: How the reason of a call begins that a middleware wants a decision about; see `ToolMiddleware.before`.
-_APPROVAL: Final = "approval: "
 _APPROVE: Final[dict[str, Any]] = {
     "type": "object",
     "properties": {"approve": {"type": "boolean", "title": "Approve"}},
@@ -79,8 +78,8 @@ async def answer_pending(
 
 def _question(run: AsyncExecution, call: HostCall) -> ElicitRequestFormParams:
     reason = run.reasons.get(call.id, "")
-    if reason.startswith(_APPROVAL):
-        return ElicitRequestFormParams(message=reason.removeprefix(_APPROVAL), requested_schema=_APPROVE)
+    if asks_approval(reason):
+        return ElicitRequestFormParams(message=question(reason), requested_schema=_APPROVE)
     arguments = [*map(repr, call.args), *(f"{name}={value!r}" for name, value in (call.kwargs or {}).items())]
     asked = f"{call.name}({', '.join(arguments)})"
     return ElicitRequestFormParams(

@@ -17,13 +17,16 @@ from pydantic_ai.toolsets import AbstractToolset, WrapperToolset
 from pydantic_ai.toolsets.abstract import ToolsetTool
 from typing_extensions import TypedDict
 
+from planaria.errors import SessionError
 from planaria.integrations.awaited import in_thread, in_thread_until_cancelled, on_loop
-from planaria.integrations.code_tools import FrameworkTool, described, registry_of
+from planaria.integrations.code_tools import CodeTools, FrameworkTool, described
 from planaria.integrations.command_backend import Cancellation
 from planaria.integrations.result_content import result_images, result_text
 from planaria.session._sync.session import Session
 from planaria.session.options import SessionArguments
+from planaria.session.result import Result
 from planaria.snapshot.snapshot import Snapshot
+from planaria.workspace.tools.middleware import question
 from planaria.workspace.tools.registry import ToolRegistry
 
 __all__ = ["PlanariaCodeMode", "ReplStore"]
@@ -82,7 +85,7 @@ class PlanariaCodeMode(AbstractCapability[AgentDepsT]):
 
     def get_wrapper_toolset(self, toolset: AbstractToolset[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
         """The tools of a run, behind `run_code`."""
-        return _CodeToolset(toolset, self)
+        return _CodeToolset(toolset, self, _Run(self.arguments))
 
 
 @dataclass
@@ -90,10 +93,10 @@ class _CodeToolset(WrapperToolset[AgentDepsT]):
     """The tools of an agent with `run_code` in place of those that code calls."""
 
     code_mode: PlanariaCodeMode
-    run: _Run = field(default_factory=lambda: _Run())
+    run: _Run
 
     async def for_run(self, ctx: RunContext[AgentDepsT]) -> AbstractToolset[AgentDepsT]:
-        return _CodeToolset(await self.wrapped.for_run(ctx), self.code_mode)
+        return _CodeToolset(await self.wrapped.for_run(ctx), self.code_mode, _Run(self.code_mode.arguments))
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
@@ -136,7 +139,7 @@ class _CodeToolset(WrapperToolset[AgentDepsT]):
 
             def execute() -> Any:
                 with cancellation.stops_with(session.interrupt):
-                    return session.run(tool_args["code"])
+                    return _executed(session, tool_args["code"])
 
             result = await in_thread_until_cancelled(execute, cancellation)
             store = self.code_mode.repl_store
@@ -151,7 +154,7 @@ class _CodeToolset(WrapperToolset[AgentDepsT]):
         """Have the session's registry hold the tools of the present step."""
         run = self.run
         if run.registry is None:
-            run.registry = registry_of((), self.code_mode.arguments)
+            run.registry = run.code_tools.with_tools(())
         for name in run.known - called.keys():
             run.registry.remove(name)
         for name, tool in called.items():
@@ -189,7 +192,7 @@ class _CodeToolset(WrapperToolset[AgentDepsT]):
     async def _session(self, ctx: RunContext[AgentDepsT], *, restart: bool) -> Session:
         run = self.run
         if restart or (run.session is not None and run.session.is_closed):
-            await in_thread(run.close)
+            await in_thread(run.close_session)
         if run.session is None:
             store = self.code_mode.repl_store
             state = None if store is None or restart else await store.load(ctx)
@@ -201,11 +204,28 @@ class _CodeToolset(WrapperToolset[AgentDepsT]):
         return run.session
 
 
+def _executed(session: Session, code: str) -> Result:
+    """Execute code. Calls that wait for a decision raise PermissionError: a run has no way to ask for one."""
+    result = session.run(code)
+    execution = session.run_in_progress if result.suspended else None
+    while execution is not None:
+        call = execution.pending[0]
+        why = question(execution.reasons.get(call.id, ""))
+        execution.reject(call.id, PermissionError(f"this needs a decision: {why}"))
+        try:
+            return execution.result()
+        except SessionError:
+            if not execution.pending:
+                raise
+    return result
+
+
 class _Run:
     """What a run of an agent has: its session, the tools that code knows, the call that executes now."""
 
-    def __init__(self) -> None:
+    def __init__(self, arguments: SessionArguments) -> None:
         self.session: Session | None = None
+        self.code_tools = CodeTools(arguments)
         self.registry: ToolRegistry | None = None
         self.known: set[str] = set()
         self.turn = asyncio.Lock()
@@ -214,6 +234,14 @@ class _Run:
         self.ctx: Any = None
 
     def close(self) -> None:
+        """Close the session and its tools."""
+        try:
+            self.close_session()
+        finally:
+            self.registry, self.known = None, set()
+            self.code_tools.close()
+
+    def close_session(self) -> None:
         """Close the session."""
         session, self.session = self.session, None
         if session is not None:

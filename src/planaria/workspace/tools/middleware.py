@@ -7,7 +7,7 @@ from typing import Any, Final
 from planaria.errors import Suspend, ToolDenied
 from planaria.workspace.tools.call import ToolCall
 
-__all__ = ["ToolMiddleware", "approval", "asks_approval", "denied"]
+__all__ = ["ToolMiddleware", "approval", "asks_approval", "denied", "question"]
 
 _APPROVAL: Final = "approval: "
 
@@ -41,6 +41,11 @@ def approval(suspend: Suspend) -> Suspend:
 def asks_approval(reason: str) -> bool:
     """Whether a call that was suspended for this reason waits for a decision, and not for its result."""
     return reason.startswith(_APPROVAL)
+
+
+def question(reason: str) -> str:
+    """The reason of a call that was suspended, as who raised Suspend gave it."""
+    return reason.removeprefix(_APPROVAL)
 
 
 def denied(call: ToolCall, decision: object) -> ToolDenied:

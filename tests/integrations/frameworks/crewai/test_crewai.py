@@ -18,4 +18,4 @@ def test_tools_give_text() -> None:
         assert asyncio.run(run_python.arun(code="x / 0")).endswith("ZeroDivisionError: division by zero")
         assert run_bash.run(command="echo a; exit 3") == "a\nexit status 3"
         drawn = run_python.run(code="import matplotlib.pyplot as plt\nplt.plot([1, 2])\nNone")
-        assert drawn == "(1 figures, which are not shown here)"
+        assert drawn == "(1 figure, not shown here)"
