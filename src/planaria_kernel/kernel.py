@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from planaria_kernel.errors import EncodeError
 from planaria_kernel.event_loop.asyncio_run import Runs
-from planaria_kernel.event_loop.loop import HostCalls, Loop, ParkingLoop
+from planaria_kernel.event_loop.loop import Call, HostCalls, Loop, ParkingLoop
 from planaria_kernel.execution import display, error_reports, imports, names, trampolines
 from planaria_kernel.execution.callbacks import Callbacks
 from planaria_kernel.execution.cell import RUN_NAME
@@ -292,6 +292,35 @@ class Kernel:
     def call_awaited(self) -> Callable[..., Coroutine[Any, Any, Any]]:
         """The same for a coroutine, which parks."""
         return self._calls.make
+
+    def ask_at_once(self, is_busy: Callable[[], bool]) -> None:
+        """From now on, ask the host for answers to awaited calls before parking for them.
+
+        `is_busy` says whether `idle` would do something: then a cell parks.
+        """
+
+        def ask(call: Call) -> tuple[Any, ...] | None:
+            if is_busy():
+                return None
+            if self._flush is not None:
+                self._flush()
+            given_up: list[int] = []
+            request = encode_waiting(
+                ("waiting", [call], None, given_up), names.stand_in, self._reports.max_value
+            )
+            reply = self._call_host(b"W" + request)
+            if len(reply) == 0:
+                return None
+            answer: tuple[Any, ...] = decode_from_host(reply)
+            if answer[0] == "error":
+                error = error_reports.exception_of(*answer[1:])
+                if isinstance(error, KeyboardInterrupt):
+                    self._interrupted |= interrupted_modules(sys._getframe(1))
+                    raise error
+                return ("error", error)
+            return answer
+
+        self._calls.ask = ask
 
     def _answer_blocking(self, number: int) -> None:
         """Make an open host call now, for a loop that cannot park."""

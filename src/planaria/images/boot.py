@@ -24,7 +24,7 @@ from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
 from planaria.runtime.guest_files import ARCHIVE_PATH, GUEST_PATH, STANDARD_LIBRARY_PATH, library
 from planaria_kernel.protocol import decode, encode
-from planaria_kernel.protocol.commands import encode_answers
+from planaria_kernel.protocol.commands import encode_answer, encode_answers
 from planaria_kernel.sandbox.warmup import WARMING
 
 __all__ = ["BUILD_TIME", "boot_image"]
@@ -46,6 +46,7 @@ _WARMING: Final = (
             "await asyncio.sleep(0)",
             "await call()",
             "await call('x', n=1)",
+            "await asyncio.gather(call(), call())",
         )
     ]
     * 12,
@@ -104,6 +105,8 @@ def boot_image(recipe: Recipe) -> Image:
             make_immortal(machine.memory, request[1:])
         if request[:1] == b"H":
             return _watch(machine, *decode(request[1:]))
+        if request[:1] == b"W":
+            return encode_answer(("ok", {"x": 1}))
         reports.append(request)
         return b""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import inspect
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future, wait
@@ -14,7 +15,7 @@ from planaria.errors import LimitError
 from planaria.event_loops import EventLoop
 from planaria.executors.executor import Executor
 from planaria.executors.host_endpoint import call_name
-from planaria.executors.messages import Answer, EndOfInput, HostCall, Ok, Raised, Suspended
+from planaria.executors.messages import Answer, Begun, EndOfInput, HostCall, Ok, Raised, Suspended
 from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
 from planaria.session.execution_state import ExecutionState
@@ -35,6 +36,10 @@ Blocked = Callable[[str, Arguments, Keywords], Future[Answer] | None]
 _NETWORK: Final = "@network."
 #: Plain callbacks of a session that run at once; others that are awaited begin as these end.
 _MOST_THREADS: Final = 64
+#: Seconds for which the code is held up for the answer to a call that it awaits. It then parks, which takes a
+#: small part of that.
+_MOMENT: Final = 0.002
+_BEGUN: Final = Begun()
 
 
 class HostCalls:
@@ -186,6 +191,42 @@ class HostCalls:
             self.settle(execution, call, raised(error))
         else:
             self.start_function(execution, call, callback)
+
+    def begin_now(self, execution: ExecutionState, call: HostCall) -> Ok | Raised | Begun | None:
+        """Begin a call that the code awaits, and wait for its answer for a moment; comes on the thread that
+        is inside the kernel. None refuses that: the code is to park, as the answer takes its time, or code
+        that is to be the same each time may not go by when answers come.
+
+        Raises KeyboardInterrupt when the execution is stopped meanwhile.
+        """
+        identifier = call.id
+        if (
+            self._settings.deterministic is not None
+            or call.name.startswith(_NETWORK)
+            or identifier in execution.pending
+        ):
+            return None
+        execution.pending[identifier] = call
+        self.start(execution, call)
+        if identifier in self.answers:
+            self._wait_a_moment(execution, identifier)
+        self._check_not_stopped(execution)
+        return execution.take_answer(identifier) or _BEGUN
+
+    def _wait_a_moment(self, execution: ExecutionState, identifier: int) -> None:
+        """Wait for an answer that is on its way, at most so long that parking would take less."""
+        left = execution.seconds_left()
+        end = time.monotonic() + (_MOMENT if left is None else min(left, _MOMENT))
+        arrived, alarm, seconds = self._arrived, execution.alarm, _MOMENT
+        while identifier in self.answers and not execution.asked:
+            if identifier in arrived:
+                self.collect(execution)
+                continue
+            if seconds <= 0:
+                return
+            alarm.wait(seconds)
+            if identifier not in arrived:
+                seconds = end - time.monotonic()
 
     def start_function(self, execution: ExecutionState, call: HostCall, callback: Callback) -> None:
         """Have a function answer a call that waits."""

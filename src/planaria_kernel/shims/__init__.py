@@ -6,19 +6,22 @@ permission bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 
-__all__ = ["install", "run_pending"]
+__all__ = ["has_pending", "install", "run_pending"]
 
 
 #: What `run_pending` calls, which imports nothing: code may have damaged the import system.
 _write_back: Callable[[], object]
 _run_threads: Callable[[], bool]
+#: The threads that are queued, and the maps of files that are written back.
+_threads: Sized
+_maps: Sized
 
 
 def install(call_host: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
-    global _run_threads, _write_back
+    global _maps, _run_threads, _threads, _write_back
     from planaria_kernel.shims import (
         code_objects,
         executors,
@@ -61,6 +64,12 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     subprocesses.install()
     websockets.install()
     _write_back, _run_threads = mapping.write_back, threads.run_pending
+    _maps, _threads = mapping.open_maps, threads.queued
+
+
+def has_pending() -> bool:
+    """Whether `run_pending` may have something to do."""
+    return len(_threads) + len(_maps) > 0
 
 
 def run_pending() -> bool:
