@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sized
 from functools import lru_cache, partial
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -28,7 +28,7 @@ from planaria_kernel.execution.magic_syntax import MAGICS
 from planaria_kernel.execution.reports import NOTHING, Report, Reports, misuse
 from planaria_kernel.namespaces.namespaces import namespaces
 from planaria_kernel.protocol import MAX_BYTES, encode
-from planaria_kernel.protocol.calls import encode_waiting
+from planaria_kernel.protocol.calls import encode_only_call, encode_waiting
 from planaria_kernel.protocol.commands import decode_from_host
 from planaria_kernel.queries import Queries
 from planaria_kernel.shims.notebooks import announce_widgets
@@ -293,22 +293,19 @@ class Kernel:
         """The same for a coroutine, which parks."""
         return self._calls.make
 
-    def ask_at_once(self, is_busy: Callable[[], bool]) -> None:
+    def ask_at_once(self, threads: Sized, maps: Sized) -> None:
         """From now on, ask the host for answers to awaited calls before parking for them.
 
-        `is_busy` says whether `idle` would do something: then a cell parks.
+        Unless one of these has something, which a cell that parks lets run or writes to its file.
         """
+        flush, call_host = self._flush, self._call_host
 
         def ask(call: Call) -> tuple[Any, ...] | None:
-            if is_busy():
+            if len(threads) + len(maps) > 0:
                 return None
-            if self._flush is not None:
-                self._flush()
-            given_up: list[int] = []
-            request = encode_waiting(
-                ("waiting", [call], None, given_up), names.stand_in, self._reports.max_value
-            )
-            reply = self._call_host(b"W" + request)
+            if flush is not None:
+                flush()
+            reply = call_host(b"W" + encode_only_call(call, names.stand_in, self._reports.max_value))
             if len(reply) == 0:
                 return None
             answer: tuple[Any, ...] = decode_from_host(reply)

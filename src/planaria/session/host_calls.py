@@ -76,6 +76,8 @@ class HostCalls:
         #: The threads on which plain callbacks run now.
         self.threads = self.functions.threads
         self._pool = BoundedThreads(_MOST_THREADS)
+        #: The latest call that was made beside the pool and took its time.
+        self._lone: Job[Answer] | None = None
 
     def copy_for(self, executor: Executor) -> HostCalls:
         """The host calls of a fork of this session."""
@@ -206,27 +208,69 @@ class HostCalls:
             or identifier in execution.pending
         ):
             return None
-        execution.pending[identifier] = call
-        self.start(execution, call)
-        if identifier in self.answers:
-            self._wait_a_moment(execution, identifier)
+        if self.loop is None and call.refused is None and not self.answers:
+            answer = self._call_now(execution, call)
+            if answer is not None:
+                self._check_not_stopped(execution)
+                return answer
+        else:
+            execution.pending[identifier] = call
+            self.start(execution, call)
+        end = self._end_of_moment(execution)
+        while identifier in self.answers and self._arrives(execution, identifier, end):
+            self.collect(execution)
         self._check_not_stopped(execution)
         return execution.take_answer(identifier) or _BEGUN
 
-    def _wait_a_moment(self, execution: ExecutionState, identifier: int) -> None:
-        """Wait for an answer that is on its way, at most so long that parking would take less."""
-        left = execution.seconds_left()
-        end = time.monotonic() + (_MOMENT if left is None else min(left, _MOMENT))
-        arrived, alarm, seconds = self._arrived, execution.alarm, _MOMENT
-        while identifier in self.answers and not execution.asked:
-            if identifier in arrived:
-                self.collect(execution)
-                continue
-            if seconds <= 0:
-                return
+    def _call_now(self, execution: ExecutionState, call: HostCall) -> Ok | Raised | None:
+        """Make the only call of a session without an event loop; its answer if the function returns soon.
+
+        Otherwise, and when it returns what is to be awaited, the call is one of those that wait.
+        """
+        keywords = call.kwargs or {}
+        try:
+            callback = self._admit(execution, call.name, call.args, keywords)
+        except Exception as error:
+            return raised(error)
+        if self._needs_loop(callback):
+            execution.pending[call.id] = call
+            self.start_function(execution, call, callback)
+            return None
+        if callback.on_caller_thread:
+            answer = self.functions.call(callback, call.args, keywords)
+        else:
+            # Not on a thread of the pool, which has another one look for further calls.
+            job = Job(partial(self.functions.call, callback, call.args, keywords))
+            start(job, self._arrival(call.id))
+            if not self._arrives(execution, call.id, self._end_of_moment(execution)):
+                execution.pending[call.id] = call
+                self.answers[call.id] = self._lone = job
+                self._plain[call.id] = callback
+                return None
+            self._arrived.discard(call.id)
+            answer = _outcome(job)
+        if isinstance(answer, Raised) or (isinstance(answer, Ok) and not inspect.isawaitable(answer.value)):
+            return answer
+        execution.pending[call.id] = call
+        self._take(execution, call, callback, answer)
+        return None
+
+    @staticmethod
+    def _end_of_moment(execution: ExecutionState) -> float:
+        """Until when an answer is worth waiting for, as `time.monotonic()`."""
+        end = time.monotonic() + _MOMENT
+        return end if execution.deadline is None else min(end, execution.deadline)
+
+    def _arrives(self, execution: ExecutionState, identifier: int, end: float) -> bool:
+        """Wait for the answer to a call until `end`; whether it has come."""
+        arrived, alarm = self._arrived, execution.alarm
+        seconds = _MOMENT
+        while identifier not in arrived:
+            if seconds <= 0 or execution.asked:
+                return False
             alarm.wait(seconds)
-            if identifier not in arrived:
-                seconds = end - time.monotonic()
+            seconds = end - time.monotonic()
+        return True
 
     def start_function(self, execution: ExecutionState, call: HostCall, callback: Callback) -> None:
         """Have a function answer a call that waits."""
@@ -337,7 +381,10 @@ class HostCalls:
         from planaria.session.callback_tasks import turn
 
         turned = self.awaiting_loop().spawn(turn())
-        jobs = [job.returned() for job in self._pool.unfinished()]
+        unfinished = self._pool.unfinished()
+        if self._lone is not None and not self._lone.done():
+            unfinished.append(self._lone)
+        jobs = [job.returned() for job in unfinished]
         made: list[Future[object]] = [turned, *self._returning, *jobs]  # type: ignore[list-item]  # only waited for
         wait(made, seconds)
 
@@ -363,6 +410,7 @@ class HostCalls:
         self._plain = {}
         self._arrived = set()
         self._pool = BoundedThreads(_MOST_THREADS)
+        self._lone = None
 
     def answer_from_outside(self, execution: ExecutionState, identifier: int, answer: Ok | Raised) -> None:
         """An answer to a call that waits, given by `Execution.resolve`. Raises KeyError."""

@@ -60,8 +60,8 @@ class HostCalls:
     async def make(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Note a call, to be reported when the cell parks, and wait for its answer.
 
-        Where nothing but this task could go on, the host is asked at once: most answers come in less time
-        than the cell needs to park and go on.
+        Where nothing but this task could go on (no other is ready or waits for the host, and no timer runs),
+        the host is asked at once: most answers come in less time than the cell needs to park and go on.
         """
         loop = asyncio.get_running_loop()
         if not isinstance(loop, ParkingLoop):
@@ -73,7 +73,7 @@ class HostCalls:
             self.ask is not None
             and len(self.open) + len(self.given_up) == 0
             and not self.interrupted
-            and loop.has_nothing_else()
+            and len(loop._ready) + len(loop._scheduled) == 0
         ):
             try:
                 answer = self.ask((number, name, args, kwargs))
@@ -177,10 +177,6 @@ class ParkingLoop(asyncio.BaseEventLoop):
         self._block = block
 
     # -- parking -----------------------------------------------------------------------------------
-
-    def has_nothing_else(self) -> bool:
-        """Whether no task but the present one can go on before the host has answered a call."""
-        return len(self._ready) + len(self._scheduled) == 0
 
     def advance(self, until: _Future) -> bool:
         """Run what is ready until `until` is done (True) or nothing is ready any more (False).

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sized
 
-__all__ = ["has_pending", "install", "run_pending"]
+__all__ = ["install", "pending", "run_pending"]
 
 
 #: What `run_pending` calls, which imports nothing: code may have damaged the import system.
 _write_back: Callable[[], object]
 _run_threads: Callable[[], bool]
-#: The threads that are queued, and the maps of files that are written back.
-_threads: Sized
-_maps: Sized
 
 
 def install(call_host: Callable[[bytes], bytes]) -> None:
     """Apply every shim to this interpreter."""
-    global _maps, _run_threads, _threads, _write_back
+    global _run_threads, _write_back
     from planaria_kernel.shims import (
         code_objects,
         executors,
@@ -64,12 +61,13 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     subprocesses.install()
     websockets.install()
     _write_back, _run_threads = mapping.write_back, threads.run_pending
-    _maps, _threads = mapping.open_maps, threads.queued
 
 
-def has_pending() -> bool:
-    """Whether `run_pending` may have something to do."""
-    return len(_threads) + len(_maps) > 0
+def pending() -> tuple[Sized, Sized]:
+    """What `run_pending` takes care of: the threads that are queued, and the maps."""
+    from planaria_kernel.shims import mapping, threads
+
+    return threads.queued, mapping.open_maps.data
 
 
 def run_pending() -> bool:
