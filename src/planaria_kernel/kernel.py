@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import contextvars
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sized
 from functools import lru_cache, partial
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from planaria_kernel.errors import EncodeError
 from planaria_kernel.event_loop.asyncio_run import Runs
-from planaria_kernel.event_loop.loop import HostCalls, Loop, ParkingLoop
+from planaria_kernel.event_loop.loop import Call, HostCalls, Loop, ParkingLoop
 from planaria_kernel.execution import display, error_reports, imports, names, trampolines
 from planaria_kernel.execution.callbacks import Callbacks
 from planaria_kernel.execution.cell import RUN_NAME
@@ -28,7 +28,7 @@ from planaria_kernel.execution.magic_syntax import MAGICS
 from planaria_kernel.execution.reports import NOTHING, Report, Reports, misuse
 from planaria_kernel.namespaces.namespaces import namespaces
 from planaria_kernel.protocol import MAX_BYTES, encode
-from planaria_kernel.protocol.calls import encode_waiting
+from planaria_kernel.protocol.calls import encode_only_call, encode_waiting
 from planaria_kernel.protocol.commands import decode_from_host
 from planaria_kernel.queries import Queries
 from planaria_kernel.shims.notebooks import announce_widgets
@@ -292,6 +292,32 @@ class Kernel:
     def call_awaited(self) -> Callable[..., Coroutine[Any, Any, Any]]:
         """The same for a coroutine, which parks."""
         return self._calls.make
+
+    def ask_at_once(self, threads: Sized, maps: Sized) -> None:
+        """From now on, ask the host for answers to awaited calls before parking for them.
+
+        Unless one of these has something, which a cell that parks lets run or writes to its file.
+        """
+        flush, call_host = self._flush, self._call_host
+
+        def ask(call: Call) -> tuple[Any, ...] | None:
+            if len(threads) + len(maps) > 0:
+                return None
+            if flush is not None:
+                flush()
+            reply = call_host(b"W" + encode_only_call(call, names.stand_in, self._reports.max_value))
+            if len(reply) == 0:
+                return None
+            answer: tuple[Any, ...] = decode_from_host(reply)
+            if answer[0] == "error":
+                error = error_reports.exception_of(*answer[1:])
+                if isinstance(error, KeyboardInterrupt):
+                    self._interrupted |= interrupted_modules(sys._getframe(1))
+                    raise error
+                return ("error", error)
+            return answer
+
+        self._calls.ask = ask
 
     def _answer_blocking(self, number: int) -> None:
         """Make an open host call now, for a loop that cannot park."""

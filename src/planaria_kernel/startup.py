@@ -68,6 +68,7 @@ def start(
     _keep_event_loop(kernel)
     signal.signal(signal.SIGINT, kernel.on_interrupt)
     if sandbox:
+        kernel.ask_at_once(*shims.pending())
         timers.connect(lambda frame: place_of(frame) == "user")
     return kernel
 

@@ -141,6 +141,8 @@ class _Host:
     def call(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> Ok:
         return Ok(None)
 
+    def begin_call(self, call: HostCall) -> None: ...
+
     def input(self, prompt: str) -> Ok:
         return Ok("")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from planaria.errors import CapabilityError, SessionError
-from planaria.executors.messages import Answer, Command, Configure, Report
+from planaria.executors.messages import Answer, Begun, Command, Configure, HostCall, Ok, Raised, Report
 from planaria.limits import NOT_GIVEN, Guard, Limits, NotGiven, StopReason
 
 if TYPE_CHECKING:  # only the sandbox needs them
@@ -47,7 +47,7 @@ __all__ = [
 class Host(Protocol):
     """What a kernel can ask for while it runs. Called on the thread that is inside `Executor.enter`.
 
-    `call` and `input` may raise KeyboardInterrupt: that is then the answer.
+    `call`, `begin_call` and `input` may raise KeyboardInterrupt: that is then the answer.
     """
 
     def output(self, descriptor: int, data: bytes) -> None:
@@ -58,6 +58,11 @@ class Host(Protocol):
 
     def call(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> Answer:
         """A host call for which the code blocks."""
+
+    def begin_call(self, call: HostCall) -> Ok | Raised | Begun | None:
+        """Begin a host call that the code awaits with nothing else to do; its answer if that comes in a
+        moment. None when it is not begun: the code is to park first.
+        """
 
     def input(self, prompt: str) -> Answer:
         """A line for `input()`."""

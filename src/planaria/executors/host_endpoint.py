@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from planaria.errors import EncodeError, ProtocolError
 from planaria.executors.executor import Entered, Host
 from planaria.executors.messages import (
     Answer,
     Answered,
+    Begun,
     CallAnswer,
     Cancel,
     Command,
@@ -56,6 +57,7 @@ __all__ = [
 ]
 
 Frame = tuple[object, ...]
+_Answer = TypeVar("_Answer")
 
 _EMPTY: Final = b""
 #: Characters of a tool's name in a message.
@@ -63,6 +65,7 @@ _SHOWN: Final = 80
 #: What most cells report that end in a statement, as the kernel encodes it.
 _PLAINLY_DONE: Final = encode(("done", {}))
 _DONE: Final = Done()
+_BEGUN: Final = encode_answer(("sent",))
 _INTERRUPTED: Final = Raised("KeyboardInterrupt", "")
 
 
@@ -122,15 +125,19 @@ class HostEndpoint:
             raise Stopped("the kernel returned without a report", reason)
         if self._report == _PLAINLY_DONE:
             return Entered(_DONE, reason)
+        return Entered(self._read(self._report), reason)
+
+    def _read(self, report: bytes) -> Report:
+        """A report as it was written. Raises ProtocolError, and DecodeLimitError."""
         refused: list[str] = []
-        call = decode_only_call(self._report, Budget(self._deadline, self._memory), refused)
+        call = decode_only_call(report, Budget(self._deadline, self._memory), refused)
         if call is None:
-            found = report_of(self.decode(self._report, refused))
+            found = report_of(self.decode(report, refused))
         else:
             found = Waiting((HostCall(*call),), None, ())
         if refused and isinstance(found, Waiting):
             found = replace(found, calls=_without_undecodable(found.calls, refused[0]))
-        return Entered(found, reason)
+        return found
 
     def repeat(self, command: bytes) -> None:
         """Set the command of the next entry as it was written before."""
@@ -186,6 +193,13 @@ class HostEndpoint:
                             answer_frame(Raised("TypeError", _bad_argument(name, arguments, refused[0])))
                         )
                     return self._call(name, arguments, keywords)
+        elif kind == Request.AWAITED_CALL:
+            try:
+                waiting = self._read(request[1:])
+            except DecodeLimitError as error:
+                return encode(answer_frame(_too_much(error)))
+            if isinstance(waiting, Waiting) and len(waiting.calls) == 1:
+                return self._begin(waiting.calls[0])
         elif kind == Request.INPUT:
             match self.decode(request[1:]):
                 case str(prompt):
@@ -199,6 +213,16 @@ class HostEndpoint:
 
     def _call(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> bytes:
         answer = self._ask(lambda: self._host.call(name, arguments, keywords))
+        return self._encoded(answer, name, arguments)
+
+    def _begin(self, call: HostCall) -> bytes:
+        answer = self._ask(lambda: self._host.begin_call(call))
+        if answer is None:
+            return _EMPTY
+        return _BEGUN if isinstance(answer, Begun) else self._encoded(answer, call.name, call.args)
+
+    def _encoded(self, answer: Answer, name: str, arguments: tuple[object, ...]) -> bytes:
+        """An answer to a call, as it is sent."""
         try:
             return encode_answer(answer_frame(answer))
         except EncodeError as error:
@@ -206,7 +230,7 @@ class HostEndpoint:
             message = f"{called}() returned a value that cannot be serialised: {error}"
             return encode(answer_frame(Raised("TypeError", message)))
 
-    def _ask(self, function: Callable[[], Answer]) -> Answer:
+    def _ask(self, function: Callable[[], _Answer]) -> _Answer | Raised:
         """What a function of the user's answers, which an interrupt may cut short."""
         try:
             with self._outside():

@@ -13,6 +13,7 @@ from enum import IntEnum
 __all__ = [
     "Answer",
     "Answered",
+    "Begun",
     "CallAnswer",
     "Cancel",
     "Command",
@@ -52,6 +53,7 @@ class Request(IntEnum):
     CALL = ord("C")
     INPUT = ord("I")
     FILES = ord("F")
+    AWAITED_CALL = ord("W")
     TIER = ord("T")
     INTERRUPT_DROPPED = ord("K")
     IMMORTAL = ord("Z")
@@ -146,6 +148,11 @@ class Suspended:
     """The callback raised `Suspend`: the answer comes later. Never sent to a kernel."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A call that is awaited was begun, and its answer comes later: the code parks."""
 
 
 Answer = Ok | Raised | EndOfInput | Suspended

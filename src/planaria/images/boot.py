@@ -25,7 +25,7 @@ from planaria.runtime import tiers
 from planaria.runtime.artifact import artifact
 from planaria.runtime.guest_files import ARCHIVE_PATH, GUEST_PATH, STANDARD_LIBRARY_PATH, library
 from planaria_kernel.protocol import decode, encode
-from planaria_kernel.protocol.commands import encode_answers
+from planaria_kernel.protocol.commands import encode_answer, encode_answers
 from planaria_kernel.sandbox.warmup import WARMING
 
 __all__ = ["BUILD_TIME", "boot_image"]
@@ -47,6 +47,7 @@ _WARMING: Final = (
             "await asyncio.sleep(0)",
             "await call()",
             "await call('x', n=1)",
+            "await asyncio.gather(call(), call())",
         )
     ]
     * 12,
@@ -118,6 +119,8 @@ def boot_image(recipe: Recipe) -> Image:
             return _watch(machine, *decode(request[1:]))
         if request[:1] == b"T":
             return _watch_text(machine, *decode(request[1:]))
+        if request[:1] == b"W":
+            return encode_answer(("ok", {"x": 1}))
         reports.append(request)
         return b""
 

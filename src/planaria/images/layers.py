@@ -23,6 +23,7 @@ from planaria.executors.messages import (
     Done,
     EndOfInput,
     Failed,
+    HostCall,
     Query,
     Raised,
     RunCode,
@@ -111,6 +112,9 @@ class BuildingHost:
 
     def call(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> Answer:
         return Raised("RuntimeError", f"{name}() cannot be called while an image is built")
+
+    def begin_call(self, call: HostCall) -> Raised:
+        return Raised("RuntimeError", f"{call.name}() cannot be called while an image is built")
 
     def input(self, prompt: str) -> Answer:
         return EndOfInput()

@@ -294,6 +294,14 @@ class ExecutionState:
         """Answer a pending call. Raises KeyError when no such call is pending."""
         self._answers.append((self.pending.pop(identifier), answer))
 
+    def take_answer(self, identifier: int) -> Ok | Raised | None:
+        """Take back the answer to a call, if there is one."""
+        for place, (call, answer) in enumerate(self._answers):
+            if call.id == identifier:
+                del self._answers[place]
+                return answer
+        return None
+
     def refuse_answers(self, refuse: Callable[[object], Raised | None]) -> None:
         """The last command could not be sent: it will be sent again.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import inspect
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future, wait
@@ -14,7 +15,7 @@ from planaria.errors import LimitError
 from planaria.event_loops import EventLoop
 from planaria.executors.executor import Executor
 from planaria.executors.host_endpoint import call_name
-from planaria.executors.messages import Answer, EndOfInput, HostCall, Ok, Raised, Suspended
+from planaria.executors.messages import Answer, Begun, EndOfInput, HostCall, Ok, Raised, Suspended
 from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
 from planaria.session.execution_state import ExecutionState
@@ -35,6 +36,10 @@ Blocked = Callable[[str, Arguments, Keywords], Future[Answer] | None]
 _NETWORK: Final = "@network."
 #: Plain callbacks of a session that run at once; others that are awaited begin as these end.
 _MOST_THREADS: Final = 64
+#: Seconds for which the code is held up for the answer to a call that it awaits. It then parks, which takes a
+#: small part of that.
+_MOMENT: Final = 0.002
+_BEGUN: Final = Begun()
 
 
 class HostCalls:
@@ -71,6 +76,8 @@ class HostCalls:
         #: The threads on which plain callbacks run now.
         self.threads = self.functions.threads
         self._pool = BoundedThreads(_MOST_THREADS)
+        #: The latest call that was made beside the pool and took its time.
+        self._lone: Job[Answer] | None = None
 
     def copy_for(self, executor: Executor) -> HostCalls:
         """The host calls of a fork of this session."""
@@ -187,6 +194,84 @@ class HostCalls:
         else:
             self.start_function(execution, call, callback)
 
+    def begin_now(self, execution: ExecutionState, call: HostCall) -> Ok | Raised | Begun | None:
+        """Begin a call that the code awaits, and wait for its answer for a moment; comes on the thread that
+        is inside the kernel. None refuses that: the code is to park, as the answer takes its time, or code
+        that is to be the same each time may not go by when answers come.
+
+        Raises KeyboardInterrupt when the execution is stopped meanwhile.
+        """
+        identifier = call.id
+        if (
+            self._settings.deterministic is not None
+            or call.name.startswith(_NETWORK)
+            or identifier in execution.pending
+        ):
+            return None
+        if self.loop is None and call.refused is None and not self.answers:
+            answer = self._call_now(execution, call)
+            if answer is not None:
+                self._check_not_stopped(execution)
+                return answer
+        else:
+            execution.pending[identifier] = call
+            self.start(execution, call)
+        end = self._end_of_moment(execution)
+        while identifier in self.answers and self._arrives(execution, identifier, end):
+            self.collect(execution)
+        self._check_not_stopped(execution)
+        return execution.take_answer(identifier) or _BEGUN
+
+    def _call_now(self, execution: ExecutionState, call: HostCall) -> Ok | Raised | None:
+        """Make the only call of a session without an event loop; its answer if the function returns soon.
+
+        Otherwise, and when it returns what is to be awaited, the call is one of those that wait.
+        """
+        keywords = call.kwargs or {}
+        try:
+            callback = self._admit(execution, call.name, call.args, keywords)
+        except Exception as error:
+            return raised(error)
+        if self._needs_loop(callback):
+            execution.pending[call.id] = call
+            self.start_function(execution, call, callback)
+            return None
+        if callback.on_caller_thread:
+            answer = self.functions.call(callback, call.args, keywords)
+        else:
+            # Not on a thread of the pool, which has another one look for further calls.
+            job = Job(partial(self.functions.call, callback, call.args, keywords))
+            start(job, self._arrival(call.id))
+            if not self._arrives(execution, call.id, self._end_of_moment(execution)):
+                execution.pending[call.id] = call
+                self.answers[call.id] = self._lone = job
+                self._plain[call.id] = callback
+                return None
+            self._arrived.discard(call.id)
+            answer = _outcome(job)
+        if isinstance(answer, Raised) or (isinstance(answer, Ok) and not inspect.isawaitable(answer.value)):
+            return answer
+        execution.pending[call.id] = call
+        self._take(execution, call, callback, answer)
+        return None
+
+    @staticmethod
+    def _end_of_moment(execution: ExecutionState) -> float:
+        """Until when an answer is worth waiting for, as `time.monotonic()`."""
+        end = time.monotonic() + _MOMENT
+        return end if execution.deadline is None else min(end, execution.deadline)
+
+    def _arrives(self, execution: ExecutionState, identifier: int, end: float) -> bool:
+        """Wait for the answer to a call until `end`; whether it has come."""
+        arrived, alarm = self._arrived, execution.alarm
+        seconds = _MOMENT
+        while identifier not in arrived:
+            if seconds <= 0 or execution.asked:
+                return False
+            alarm.wait(seconds)
+            seconds = end - time.monotonic()
+        return True
+
     def start_function(self, execution: ExecutionState, call: HostCall, callback: Callback) -> None:
         """Have a function answer a call that waits."""
         keywords = call.kwargs or {}
@@ -296,7 +381,10 @@ class HostCalls:
         from planaria.session.callback_tasks import turn
 
         turned = self.awaiting_loop().spawn(turn())
-        jobs = [job.returned() for job in self._pool.unfinished()]
+        unfinished = self._pool.unfinished()
+        if self._lone is not None and not self._lone.done():
+            unfinished.append(self._lone)
+        jobs = [job.returned() for job in unfinished]
         made: list[Future[object]] = [turned, *self._returning, *jobs]  # type: ignore[list-item]  # only waited for
         wait(made, seconds)
 
@@ -322,6 +410,7 @@ class HostCalls:
         self._plain = {}
         self._arrived = set()
         self._pool = BoundedThreads(_MOST_THREADS)
+        self._lone = None
 
     def answer_from_outside(self, execution: ExecutionState, identifier: int, answer: Ok | Raised) -> None:
         """An answer to a call that waits, given by `Execution.resolve`. Raises KeyError."""

@@ -6,7 +6,7 @@ import errno
 import weakref
 from typing import Protocol
 
-from planaria.executors.messages import Answer, Raised
+from planaria.executors.messages import Answer, Begun, HostCall, Ok, Raised
 from planaria.session.execution_state import Executing, ExecutionState
 from planaria.session.host_calls import HostCalls
 
@@ -70,6 +70,13 @@ class WeakHost:
         if engine.execution is None:
             return Raised("RuntimeError", "the host is called by executions only")
         return engine.host_calls.call(engine.execution, name, arguments, keywords)
+
+    def begin_call(self, call: HostCall) -> Ok | Raised | Begun | None:
+        """Begin a call that the code awaits; its answer if that comes in a moment."""
+        engine = self._found()
+        if engine.execution is None:
+            return Raised("RuntimeError", "the host is called by executions only")
+        return engine.host_calls.begin_now(engine.execution, call)
 
     def input(self, prompt: str) -> Answer:
         """A line for `input()`."""

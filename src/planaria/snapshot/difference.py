@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from planaria.errors import SnapshotError, SnapshotMismatch
 from planaria.executors.executor import Executor, SandboxSetup
-from planaria.executors.messages import Answer, Command, EndOfInput, Query, Raised
+from planaria.executors.messages import Answer, Command, EndOfInput, HostCall, Query, Raised
 from planaria.executors.wasm import WasmExecutor
 from planaria.files.layout import make_directories, standard_layout
 from planaria.files.manifest import FORMAT as MEMORY
@@ -150,6 +150,9 @@ class _Silent:
 
     def call(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> Answer:
         return Raised("RuntimeError", f"{name}() cannot be called while snapshots are compared")
+
+    def begin_call(self, call: HostCall) -> Raised:
+        return Raised("RuntimeError", f"{call.name}() cannot be called while snapshots are compared")
 
     def input(self, prompt: str) -> Answer:
         return EndOfInput()

@@ -26,6 +26,8 @@ from planaria_kernel.network import transports
 __all__ = ["HostCalls", "Loop", "ParkingLoop"]
 
 _Future = asyncio.Future[Any]
+#: The number of a call, the function's name and its arguments.
+Call = tuple[int, str, tuple[Any, ...], dict[str, Any]]
 
 
 class HostCalls:
@@ -36,6 +38,9 @@ class HostCalls:
 
     def __init__(self, block: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
         self._block = block
+        #: Asks the host to make a call, and for its answer if that comes in a moment: ("ok", value) or
+        #: ("error", exception); ("sent",) when it comes later; None when the call is not made.
+        self.ask: Callable[[Call], tuple[Any, ...] | None] | None = None
         self._next = 1
         #: Every open call by id.
         self.open: dict[int, tuple[_Future, str, tuple[Any, ...], dict[str, Any]]] = {}
@@ -53,15 +58,38 @@ class HostCalls:
             self._next = 1
 
     async def make(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Note a call, to be reported when the cell parks, and wait for its answer."""
+        """Note a call, to be reported when the cell parks, and wait for its answer.
+
+        Where nothing but this task could go on (no other is ready or waits for the host, and no timer runs),
+        the host is asked at once: most answers come in less time than the cell needs to park and go on.
+        """
         loop = asyncio.get_running_loop()
         if not isinstance(loop, ParkingLoop):
             return self._block(name, args, kwargs)
-        future = loop.create_future()
         number = self._next
         self._next = number + 1
+        is_sent = False
+        if (
+            self.ask is not None
+            and len(self.open) + len(self.given_up) == 0
+            and not self.interrupted
+            and len(loop._ready) + len(loop._scheduled) == 0
+        ):
+            try:
+                answer = self.ask((number, name, args, kwargs))
+            except KeyboardInterrupt:
+                self.given_up.append(number)  # the host may have made the call
+                raise
+            if answer is not None:
+                if answer[0] == "ok":
+                    return answer[1]
+                if answer[0] == "error":
+                    raise answer[1]
+                is_sent = True
+        future = loop.create_future()
         self.open[number] = (future, name, args, kwargs)
-        self.new[number] = None
+        if not is_sent:
+            self.new[number] = None
         try:
             return await future
         except BaseException:
@@ -73,7 +101,7 @@ class HostCalls:
                     self.given_up.append(number)
             raise
 
-    def take_new(self) -> list[tuple[int, str, tuple[Any, ...], dict[str, Any]]]:
+    def take_new(self) -> list[Call]:
         """The calls to send to the host now; those whose caller no longer waits are dropped."""
         numbers, self.new = self.new, {}
         calls = []

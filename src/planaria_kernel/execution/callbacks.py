@@ -31,13 +31,14 @@ class Callback:
             inspect.markcoroutinefunction(self)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Coroutine[Any, Any, Any]:
-        try:
-            if self._check is not None:
-                self._check(args, kwargs)
-        except TypeError as error:
-            raise self._refusal(error) from None
+        check = self._check
+        if check is not None and (len(kwargs) > 0 or len(args) not in check.taken):
+            try:
+                check(args, kwargs)
+            except TypeError as error:
+                raise self._refusal(error) from None
         made = self._awaited(self.__name__, args, kwargs)
-        if isinstance(made, CoroutineType):
+        if type(made) is CoroutineType:
             # For its repr, and the warning where it is never awaited.
             made.__name__ = made.__qualname__ = self.__name__
         return made

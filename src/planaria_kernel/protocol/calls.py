@@ -13,7 +13,7 @@ from planaria_kernel.protocol.budget import Budget
 from planaria_kernel.protocol.decoding import decode
 from planaria_kernel.protocol.encoding import Encoder, Fallback, encode
 
-__all__ = ["decode_only_call", "encode_waiting"]
+__all__ = ["decode_only_call", "encode_only_call", "encode_waiting"]
 
 Call = tuple[int, str, tuple[Any, ...], dict[str, Any]]
 
@@ -27,6 +27,7 @@ _NO_ARGUMENTS: Final = encode(()) + encode({})
 #: The report of a single call begins like this; longer ones are left to the codec, and copied less.
 _ONLY_CALL: Final = _BEGIN[1] + _CALL
 _LONGEST_CALL: Final = 4096
+_MOST_NUMBER: Final = 1 << 63
 _PAIR: Final = bytes((f.TUPLE, 2))
 _pack_number: Final = Struct("<Bq").pack
 _number: Final = Struct("<q")
@@ -61,6 +62,16 @@ def encode_waiting(
         encoder.write(seconds, 1)
         encoder.write(given_up, 1)
     return encoder.encoded()
+
+
+def encode_only_call(call: Call, fallback: Fallback, max_bytes: int) -> bytes:
+    """The report of a cell that waits for nothing but this call. Raises what `encode` raises."""
+    number, name, arguments, keywords = call
+    if len(arguments) + len(keywords) == 0 and number < _MOST_NUMBER:
+        data = _ONLY_CALL + _pack_number(f.INT64, number) + _call_without_arguments(name)
+        if len(data) <= max_bytes:
+            return data
+    return encode_waiting(("waiting", [call], None, []), fallback, max_bytes)
 
 
 def decode_only_call(data: bytes, budget: Budget, refused: list[str]) -> Call | None:
@@ -99,3 +110,9 @@ def decode_only_call(data: bytes, budget: Budget, refused: list[str]) -> Call | 
 @lru_cache(maxsize=256)
 def _encoded_name(name: str) -> bytes:
     return encode(name)
+
+
+@lru_cache(maxsize=256)
+def _call_without_arguments(name: str) -> bytes:
+    """What follows the number of the only call."""
+    return encode(name) + _NO_ARGUMENTS + _NOTHING_ELSE

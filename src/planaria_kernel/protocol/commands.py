@@ -24,6 +24,7 @@ Frame = tuple[Any, ...]
 _CELL: Final = b"c"
 _ANSWERS: Final = b"m"
 _ANSWER: Final = b"a"
+_MARSHALLED: Final = (_CELL, _ANSWERS, _ANSWER)
 #: The newest version that writes no references, by which an object would arrive that is in two places.
 _VERSION: Final = 2
 #: Values that are marshalled together: fewer than what may be nested.
@@ -83,7 +84,7 @@ def _are_small_and_plain(values: list[Any]) -> bool:
 
 def decode_from_host(data: bytes, *, shares: bool = False) -> Any:
     """A command or an answer, in a kernel; for `shares` see `decode`."""
-    if data.startswith((_CELL, _ANSWERS, _ANSWER)):
+    if data.startswith(_MARSHALLED):
         return loads(data[1:])
     return decode(data, shares=shares)
 

@@ -17,16 +17,17 @@ class ArgumentCheck:
     each way of calling is bound once.
     """
 
-    __slots__ = ("_taken", "signature")
+    __slots__ = ("signature", "taken")
 
     def __init__(self, signature: inspect.Signature) -> None:
         self.signature = signature
-        self._taken: set[tuple[object, ...]] = set()
+        self.taken: set[int | tuple[object, ...]] = set()
+        """The ways of calling that were bound: how many arguments, or their number and the keywords."""
 
     def __call__(self, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
         """Raise TypeError when the function does not take them."""
-        way = (len(arguments), *keywords)
-        if way not in self._taken:
+        way = len(arguments) if len(keywords) == 0 else (len(arguments), *keywords)
+        if way not in self.taken:
             self.signature.bind(*arguments, **keywords)
-            if len(self._taken) < _MOST_WAYS:
-                self._taken.add(way)
+            if len(self.taken) < _MOST_WAYS:
+                self.taken.add(way)

@@ -6,9 +6,9 @@ permission bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 
-__all__ = ["install", "run_pending"]
+__all__ = ["install", "pending", "run_pending"]
 
 
 #: What `run_pending` calls, which imports nothing: code may have damaged the import system.
@@ -61,6 +61,13 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     subprocesses.install()
     websockets.install()
     _write_back, _run_threads = mapping.write_back, threads.run_pending
+
+
+def pending() -> tuple[Sized, Sized]:
+    """What `run_pending` takes care of: the threads that are queued, and the maps."""
+    from planaria_kernel.shims import mapping, threads
+
+    return threads.queued, mapping.open_maps.data
 
 
 def run_pending() -> bool:

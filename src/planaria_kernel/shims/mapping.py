@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 
 from planaria_kernel.shims.importing import when_imported
 
-__all__ = ["install", "write_back"]
+__all__ = ["install", "open_maps", "write_back"]
 
 ACCESS_DEFAULT, ACCESS_READ, ACCESS_WRITE, ACCESS_COPY = range(4)
 ALLOCATIONGRANULARITY = PAGESIZE = 65536
@@ -52,14 +52,16 @@ _CHUNK: Final = 1 << 24
 #: A flag of the buffer protocol.
 _WRITABLE: Final = 1
 
-_maps: weakref.WeakSet[mmap] = weakref.WeakSet()
+open_maps: weakref.WeakSet[mmap] = weakref.WeakSet()
 
 
 def write_back() -> None:
     """Write what has changed in the maps to their files."""
-    if len(_maps) == 0:  # looked at when every cell ends; going over a set of weak references takes its time
+    if (
+        len(open_maps) == 0
+    ):  # looked at when every cell ends; going over a set of weak references takes its time
         return
-    for one in tuple(_maps):
+    for one in tuple(open_maps):
         one._write_back()
 
 
@@ -119,14 +121,14 @@ class mmap:  # noqa: N801 - it is the one of the module mmap
             self._fd = os.dup(fileno)
         if is_written and trackfd:
             self._checksum = zlib.crc32(self._data)
-            _maps.add(self)
+            open_maps.add(self)
         return self
 
     # -- the file ---------------------------------------------------------------------------------------
 
     def _write_back(self, start: int = 0, end: int | None = None) -> None:
         data = self._data
-        if data is None or self not in _maps:
+        if data is None or self not in open_maps:
             return
         checksum = zlib.crc32(data)
         if checksum == self._checksum:
@@ -157,7 +159,7 @@ class mmap:  # noqa: N801 - it is the one of the module mmap
         try:
             self._write_back()
         finally:
-            _maps.discard(self)
+            open_maps.discard(self)
             self._data = None
             if self._fd != -1:
                 fd, self._fd = self._fd, -1

@@ -23,10 +23,10 @@ from planaria_kernel.shims.importing import when_imported
 from planaria_kernel.shims.polling import SleepWatch
 from planaria_kernel.shims.timers import sleep as _sleep
 
-__all__ = ["Lock", "install", "run_pending"]
+__all__ = ["Lock", "install", "queued", "run_pending"]
 
 #: Threads that are started and have not run, oldest first; those that run, outermost first.
-_pending: list[threading.Thread] = []
+queued: list[threading.Thread] = []
 _running: list[threading.Thread] = []
 #: For each of those that run: when the one below it wanted to go on (None: when this one has ended), and what
 #: it was seen to wait for.
@@ -44,7 +44,7 @@ def _takes_turns(thread: threading.Thread) -> bool:
 
 def _run(thread: threading.Thread, deadline: float | None = None) -> None:
     """Run a queued thread to its end, or have it take its turn, for one that wants to go on at `deadline`."""
-    _pending.remove(thread)
+    queued.remove(thread)
     takes_turns = _takes_turns(thread)
     _running.append(thread)
     _waits.append((deadline, SleepWatch()))
@@ -61,7 +61,7 @@ def _run(thread: threading.Thread, deadline: float | None = None) -> None:
             else:
                 thread.run()
     except TurnOver:
-        _pending.append(thread)
+        queued.append(thread)
         if not taken.has_waited:  # for the network: it would be begun anew at once
             _sleep(_SLICE)
     except SystemExit:
@@ -84,26 +84,26 @@ def _run_next(deadline: float | None) -> bool:
 
     Those that take turns come last, and where there are several, each in a slice of the time.
     """
-    if not _pending:
+    if not queued:
         return False
-    plain = next((one for one in _pending if not _takes_turns(one)), None)
+    plain = next((one for one in queued if not _takes_turns(one)), None)
     if plain is not None:
         _run(plain, deadline)
         return True
     now = time.monotonic()
     if deadline is not None and now >= deadline:
         return False
-    if len(_pending) > 1:
+    if len(queued) > 1:
         deadline = now + _SLICE if deadline is None else min(deadline, now + _SLICE)
-    _run(_pending[0], deadline)
+    _run(queued[0], deadline)
     return True
 
 
 def run_pending(*, all_of_them: bool = False) -> bool:
     """Run the queued threads; whether there were any. Daemons and timers stay queued unless `all_of_them`."""
     ran = False
-    for thread in list(_pending):
-        if thread in _pending and (all_of_them or not (thread.daemon or isinstance(thread, threading.Timer))):
+    for thread in list(queued):
+        if thread in queued and (all_of_them or not (thread.daemon or isinstance(thread, threading.Timer))):
             _run(thread)
             ran = True
     return ran
@@ -172,7 +172,7 @@ def _start(self: threading.Thread) -> None:
         raise RuntimeError("threads can only be started once")
     self._started.set()  # type: ignore[attr-defined]
     self._ident = id(self)  # type: ignore[attr-defined]
-    _pending.append(self)
+    queued.append(self)
 
 
 def _join(self: threading.Thread, timeout: float | None = None) -> None:
@@ -183,11 +183,11 @@ def _join(self: threading.Thread, timeout: float | None = None) -> None:
         raise RuntimeError("cannot join thread before it is started")
     if self is threading.current_thread():
         raise RuntimeError("cannot join current thread")
-    if self in _pending and _takes_turns(self):
+    if self in queued and _takes_turns(self):
         deadline = None if timeout is None else time.monotonic() + timeout
-        while self in _pending and (deadline is None or time.monotonic() < deadline):
+        while self in queued and (deadline is None or time.monotonic() < deadline):
             _run(self, deadline)
-    elif self in _pending:
+    elif self in queued:
         _run(self)
     elif self in _running:
         if timeout is None:
@@ -197,7 +197,7 @@ def _join(self: threading.Thread, timeout: float | None = None) -> None:
 
 def _is_alive(self: threading.Thread) -> bool:
     """Whether the thread is started and has not come to its end."""
-    return self in _pending or self in _running or self is threading.main_thread()
+    return self in queued or self in _running or self is threading.main_thread()
 
 
 def _start_new_thread(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any = None, /) -> int:
@@ -209,7 +209,7 @@ def _start_new_thread(function: Callable[..., Any], args: tuple[Any, ...], kwarg
 
 def _sleep_and_run(seconds: float, /) -> None:
     """Delay execution for a number of seconds; queued threads run meanwhile."""
-    if _pending and seconds >= 0:
+    if queued and seconds >= 0:
         deadline = time.monotonic() + seconds
         while _run_next(deadline):
             pass

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planaria_kernel.errors import EncodeError
 from planaria_kernel.execution.names import stand_in
 from planaria_kernel.protocol import MAX_BYTES, Budget, decode, encode
-from planaria_kernel.protocol.calls import decode_only_call, encode_waiting
+from planaria_kernel.protocol.calls import decode_only_call, encode_only_call, encode_waiting
 
 numbers = st.one_of(st.integers(0, 130), st.integers(0, 1 << 62))
 scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=5), st.binary(max_size=5))
@@ -32,6 +32,14 @@ reports = st.tuples(
 def test_it_is_what_the_codec_writes(report: Any) -> None:
     """A report is written as the codec writes it."""
     assert encode_waiting(report, stand_in, MAX_BYTES) == encode(report)
+
+
+@given(calls)
+def test_an_only_call_is_read_as_any_report(call: Any) -> None:
+    """The request for an answer at once is read as the report of a cell that waits for that call."""
+    data = encode_only_call(call, stand_in, MAX_BYTES)
+    assert decode(data) == ("waiting", [call], None, [])
+    assert decode_only_call(data, Budget(), []) in (call, None)
 
 
 @given(reports)

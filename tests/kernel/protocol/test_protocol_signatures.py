@@ -49,4 +49,4 @@ def test_ways_are_bounded() -> None:
     check = ArgumentCheck(inspect.signature(FUNCTIONS[3]))
     for number in range(1000):
         check((), {f"k{number}": 1})
-    assert len(check._taken) < 100
+    assert len(check.taken) < 100
