@@ -59,7 +59,7 @@ def test_exponent_of_infinity(session: planaria.Session, dtype: str) -> None:
         mantissas, exponents = np.frexp(numbers)
         exponents.tolist(), [float(mantissa) for mantissa in mantissas[:3]]
     """
-    assert session.execute(code).value == ([0, 4, 0, 0, 0, -13], [math.inf, 0.5, -math.inf])
+    assert session.execute(code).value == ([0, 4, 0, 0, 0, -14], [math.inf, 0.5, -math.inf])
 
 
 def test_python(session: planaria.Session) -> None:
