@@ -21,6 +21,7 @@ from planaria.runtime.cache import CompileCache, hash_file
 from planaria.runtime.file_status import file_status_functions
 from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
+from planaria.runtime.mathematics import mathematics_functions
 from planaria.runtime.wasmfile import Export, ExternKind, WasmFile
 from planaria.version import GUEST_PYTHON
 
@@ -166,13 +167,13 @@ class GuestBuild:
 
     def patched(self, *, core: bool) -> bytes:
         """The module to compile: more exports, wider stack frames where CPython recurses, all of a file's
-        attributes in libc, 64-bit integers in numpy, no names; for the core tier the cut, which has numpy in
+        attributes and tests of arguments in libc, 64-bit integers in numpy, no names; for the core tier the cut, which has numpy in
         it, is stubbed.
         """
         self.verify()
         wasm = WasmFile(self.module.read_bytes())
         stub = [self.cut] if core and self.cut is not None else []
-        bodies = widened_functions(wasm)[0] | file_status_functions(wasm)[0]
+        bodies = widened_functions(wasm)[0] | file_status_functions(wasm)[0] | mathematics_functions(wasm)[0]
         if not stub:
             bodies |= changed_functions(wasm)
         return wasm.rewrite(exports=self.exports(wasm), stub=stub, bodies=bodies, drop_custom=["name"])

@@ -18,6 +18,7 @@ from planaria.runtime.cache import CompileCache
 from planaria.runtime.file_status import file_status_digest
 from planaria.runtime.frames import frames_digest
 from planaria.runtime.integers import changes_digest
+from planaria.runtime.mathematics import mathematics_digest
 
 __all__ = [
     "CompileRecipe",
@@ -142,6 +143,7 @@ def _module_parts(tier: Tier) -> tuple[str, ...]:
         repr(guest.cut if tier is Tier.CORE else None),
         frames_digest(),
         file_status_digest(),
+        mathematics_digest(),
         *([changes_digest()] if tier is Tier.FULL else []),  # numpy is not in the core tier
     )
 

@@ -17,7 +17,7 @@ import hashlib
 import re
 from typing import Final
 
-from planaria.runtime.wasmfile import WasmFile, decode_uleb, encode_sleb
+from planaria.runtime.wasmfile import WasmFile, decode_uleb, encode_sleb, end_of_locals
 
 __all__ = ["WIDENED", "frames_digest", "widened_functions"]
 
@@ -96,7 +96,7 @@ def _widened(body: bytes, size: int) -> bytes:
 
     The new bytes are above the function's variables, whose addresses count from the lower end.
     """
-    position = _end_of_locals(body)
+    position = end_of_locals(body)
     code = body[position:]
     match = _PROLOGUE.match(code)
     if match is None or code.count(_GET_STACK_POINTER) != 1:
@@ -122,10 +122,3 @@ def _widened(body: bytes, size: int) -> bytes:
 
 def _constant(value: int) -> bytes:
     return _CONSTANT + encode_sleb(value)
-
-
-def _end_of_locals(body: bytes) -> int:
-    groups, position = decode_uleb(body, 0)
-    for _ in range(groups):
-        position = decode_uleb(body, position)[1] + 1
-    return position

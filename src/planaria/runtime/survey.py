@@ -26,6 +26,7 @@ from planaria.runtime.builds import BUILDS, Build
 from planaria.runtime.file_status import file_status_functions
 from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
+from planaria.runtime.mathematics import mathematics_functions
 from planaria.runtime.wasmfile import WasmFile, decode_uleb, encode_padded
 
 __all__ = ["builtin_modules", "find_cut", "survey"]
@@ -46,7 +47,8 @@ def survey(wasm: WasmFile, library: Path) -> Build:
     builtin = builtin_modules(wasm)
     cut = find_cut(wasm, builtin)
     stubbed = frozenset(name for name, function in builtin.items() if cut is not None and function in cut)
-    limitations = widened_functions(wasm)[1] + file_status_functions(wasm)[1]
+    changes = widened_functions, file_status_functions, mathematics_functions
+    limitations = [limitation for change in changes for limitation in change(wasm)[1]]
     full_problem = None
     try:
         changed_functions(wasm)

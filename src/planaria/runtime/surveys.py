@@ -15,6 +15,7 @@ from planaria.runtime.cache import CompileCache
 from planaria.runtime.file_status import file_status_digest
 from planaria.runtime.frames import frames_digest
 from planaria.runtime.integers import changes_digest
+from planaria.runtime.mathematics import mathematics_digest
 
 __all__ = ["find_survey", "keep_survey", "survey_path"]
 
@@ -31,7 +32,14 @@ def survey_path(cache: CompileCache, digest: str) -> Path:
 
 def _subject(digest: str) -> list[Any]:
     """What a survey is of: of the same build another version of planaria may find other things."""
-    return [_FORMAT, digest, frames_digest(), file_status_digest(), changes_digest()]
+    return [
+        _FORMAT,
+        digest,
+        frames_digest(),
+        file_status_digest(),
+        mathematics_digest(),
+        changes_digest(),
+    ]
 
 
 def find_survey(cache: CompileCache, digest: str) -> Build | None:

@@ -20,6 +20,7 @@ __all__ = [
     "encode_padded",
     "encode_sleb",
     "encode_uleb",
+    "end_of_locals",
 ]
 
 _MAGIC: Final = b"\0asm\x01\0\0\0"
@@ -79,6 +80,14 @@ def decode_uleb(data: bytes, position: int) -> tuple[int, int]:
                 raise ValueError(f"number at byte {position} is longer than 64 bits")
     except IndexError:
         raise ValueError("the file ends within a number") from None
+
+
+def end_of_locals(body: bytes) -> int:
+    """Where a function's instructions begin, after the declarations of its locals."""
+    groups, position = decode_uleb(body, 0)
+    for _ in range(groups):
+        position = decode_uleb(body, position)[1] + 1
+    return position
 
 
 def _decode_sleb(data: bytes, position: int) -> tuple[int, int]:

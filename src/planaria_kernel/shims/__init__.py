@@ -21,6 +21,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     global _run_threads, _write_back
     from planaria_kernel.shims import (
         code_objects,
+        dates,
         executors,
         integers,
         interaction,
@@ -42,6 +43,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     )
 
     code_objects.install()
+    dates.install()
     sizes.install()
     users.install()
     walking.install()
