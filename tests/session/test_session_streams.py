@@ -149,8 +149,12 @@ while True:
     n += 1
     {stop}
 """
-    listener = {f"on_{stream}": heard.append}
-    with planaria.Session(**listener) as session:
+    session = (
+        planaria.Session(on_stdout=heard.append)
+        if stream == "stdout"
+        else planaria.Session(on_stderr=heard.append)
+    )
+    with session:
         result = session.run(code, timeout=1)
         text = getattr(result, stream)
         assert "".join(heard) == text

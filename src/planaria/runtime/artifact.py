@@ -167,8 +167,8 @@ class GuestBuild:
 
     def patched(self, *, core: bool) -> bytes:
         """The module to compile: more exports, wider stack frames where CPython recurses, all of a file's
-        attributes and tests of arguments in libc, 64-bit integers in numpy, no names; for the core tier the cut, which has numpy in
-        it, is stubbed.
+        attributes and tests of arguments in libc, 64-bit integers in numpy, no names; for the core tier the
+        cut, which has numpy in it, is stubbed.
         """
         self.verify()
         wasm = WasmFile(self.module.read_bytes())

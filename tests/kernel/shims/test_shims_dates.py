@@ -27,10 +27,13 @@ def session() -> planaria.Session:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="compares with the GNU C library")
 @pytest.mark.parametrize(
-    "moment", [(2024, 2, 9, 5, 7, 3, 4, 40, 0), (1999, 12, 31, 23, 59, 59, 4, 365, 0), (2025, 1, 1, 0, 0, 0, 2, 1, 0)]
+    "moment",
+    [(2024, 2, 9, 5, 7, 3, 4, 40, 0), (1999, 12, 31, 23, 59, 59, 4, 365, 0), (2025, 1, 1, 0, 0, 0, 2, 1, 0)],
 )
 def test_conversions(
-    session: planaria.Session, moment: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+    session: planaria.Session,
+    moment: tuple[int, int, int, int, int, int, int, int, int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every conversion, with flags, a width or a modifier, gives what the GNU C library gives."""
     monkeypatch.setitem(os.environ, "TZ", "UTC")
@@ -48,7 +51,10 @@ def test_datetime(session: planaria.Session) -> None:
 
 def test_unknown_conversion(session: planaria.Session) -> None:
     """A conversion that there is not stays as it is, and the rest is formatted."""
-    assert session.execute("time.strftime('%v %H %Ed %', (2024, 2, 9, 5, 7, 3, 4, 40, 0))").value == "%v 05 %Ed %"
+    assert (
+        session.execute("time.strftime('%v %H %Ed %', (2024, 2, 9, 5, 7, 3, 4, 40, 0))").value
+        == "%v 05 %Ed %"
+    )
 
 
 @pytest.mark.parametrize(
