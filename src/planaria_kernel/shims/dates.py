@@ -30,8 +30,8 @@ _NUMBERS: Final = {
 #: What a modifier goes with, or is ignored by.
 _MODIFIED: Final = {
     "": None,
-    "E": frozenset("cCxXyY" "npPrRstTuzZ%"),
-    "O": frozenset("BbdeghHIlmMkSuUVwWyG" "CjnpPrRstTzZ%"),
+    "E": frozenset("cCxXyYnpPrRstTuzZ%"),
+    "O": frozenset("BbdeghHIlmMkSuUVwWyGCjnpPrRstTzZ%"),
 }
 #: What is in capital letters with the flag `#`.
 _CAPITALS: Final = frozenset("aAbBh")
