@@ -107,7 +107,7 @@ def find_text(memory: GuestMemory, address: int, stream: int, held: bytes) -> He
                 continue
             first, second = (U32.unpack(memory.read(items + at, 4))[0] for at in (0, 4))
             types = [_STRING.unpack(memory.read(one, _STRING.size))[1] for one in (first, second)]
-        except OSError:  # it is no address
+        except OSError:  # not an address
             continue
         found = HeldTexts({stream: place}, list_type, *types)
         if found.read(memory, stream) == held:
