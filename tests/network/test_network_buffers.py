@@ -43,17 +43,22 @@ def digest(port, secure):
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers with the body."""
+    """Answers with the body; `/kept` with its end, and the client's port, on a connection that is kept."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
+        body = BODY
         self.send_response(200)
-        self.send_header("Content-Length", str(LENGTH))
-        self.send_header("Connection", "close")
+        if self.path == "/kept":
+            body = BODY[-1_000_000:]
+            self.send_header("X-Port", str(self.client_address[1]))
+        else:
+            self.send_header("Connection", "close")
+            self.close_connection = True
+        self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(BODY)
-        self.close_connection = True
+        self.wfile.write(body)
 
     def log_message(self, *arguments: object) -> None:
         pass
@@ -109,6 +114,26 @@ def test_raw(new_session: Any, plain: int) -> None:
     session = new_session(network=Network(allow=[f"tcp://localhost:{plain}"]))
     session.execute(CODE)
     assert session.run(f"digest({plain}, False)").value == DIGEST
+
+
+def test_kept(new_session: Any, plain: int) -> None:
+    """The server's connection is used again after bodies that went into buffers, and their ends are found."""
+    session = new_session(network=Network(allow=[f"http://localhost:{plain}"]))
+    session.execute("import hashlib, http.client")
+    session.execute(f"connection = http.client.HTTPConnection('localhost', {plain})")
+    result = session.run("""
+found = []
+for size in (1 << 18, 1 << 20, 100_000, 10_000):
+    connection.request("GET", "/kept")
+    answer, digest, buffer = connection.getresponse(), hashlib.sha256(), memoryview(bytearray(size))
+    while count := answer.readinto(buffer):
+        digest.update(buffer[:count])
+    found.append((answer.headers["X-Port"], digest.hexdigest()))
+found
+""")
+    assert len(set(result.value)) == 1
+    assert result.value[0][1] == hashlib.sha256(BODY[-1_000_000:]).hexdigest()
+    assert [one.bytes_received for one in result.requests] == [1_000_000] * 4
 
 
 def test_limit(new_session: Any, plain: int) -> None:

@@ -67,6 +67,8 @@ class AnswerReader:
         self._has_body = False
         #: How many bytes of the body are still to come, where they are passed on as they are.
         self._to_pass: int | None = None
+        #: How many were passed on.
+        self._passed = 0
         #: The length of such a body, and whether the server keeps the connection after it.
         self._length: int | None = None
         self._is_kept = False
@@ -95,10 +97,37 @@ class AnswerReader:
 
         An answer that ends too early ends so for the code too, whose library says what is missing.
         """
-        parts = self._passed_on(data, self._to_pass) if self._to_pass is not None else self._parsed(data)
+        left = self._to_pass
+        if left is None:
+            parts = self._parsed(data)
+        elif not data:
+            parts = self._cut_off()
+        else:
+            body = data if len(data) <= left else data[:left]
+            parts = [body]
+            self.pass_on(len(body))
+            # What comes after the end would be read as the next answer.
+            self.is_reusable = self.is_reusable and len(body) == len(data)
+        self._note_end()
+        return parts
+
+    def pass_on(self, count: int) -> None:
+        """The code gets so many bytes, `passable` at most, as the server sent them."""
+        assert self._to_pass is not None
+        self._to_pass -= count
+        self._passed += count
+        self._request.bytes_received += count
+        if self._to_pass:
+            return
+        # h11 would copy each part twice, and needs no more than their length.
+        self._sent(h11.Data(data=cast(bytes, _Passed(self._passed))))
+        self._end()
+        self.is_reusable = self._is_kept
+        self._note_end()
+
+    def _note_end(self) -> None:
         if self.is_done:
             self._request.duration_ms = (time.monotonic() - self._started) * 1e3
-        return parts
 
     def _parsed(self, data: bytes | memoryview) -> Sequence[bytes | bytearray | memoryview]:
         before, waiting = self._server.their_state, self._server.trailing_data[0]
@@ -114,19 +143,6 @@ class AnswerReader:
         self._request.reason = "the server closed the connection before the end of its answer"
         self.is_done = self.is_closed = True
         return []  # what is held back may be a part of a value
-
-    def _passed_on(self, data: bytes | memoryview, left: int) -> Sequence[bytes | bytearray | memoryview]:
-        """A part of a body of known length that nothing is looked for in: h11 would copy it twice."""
-        if not data:
-            return self._cut_off()
-        body = data if len(data) <= left else data[:left]
-        self._to_pass = left - len(body)
-        self._request.bytes_received += len(body)
-        out = list(self._data(body))
-        if not self._to_pass:
-            out += self._end()
-            self.is_reusable = len(body) == len(data) and self._is_kept
-        return out
 
     def _end(self) -> Sequence[bytes | bytearray | memoryview]:
         out = self._sent(h11.EndOfMessage())
@@ -234,11 +250,22 @@ class AnswerReader:
         return plain
 
     def _data(self, body: bytes | bytearray | memoryview) -> Sequence[bytes | bytearray | memoryview]:
-        # Any object with a length may be the data (h11's manual, "Sendfile").
         return self._sent(h11.Data(data=cast(bytes, body))) if body else []
 
     def _sent(self, event: h11.Event) -> Sequence[bytes | bytearray | memoryview]:
         return self._guest.send_with_data_passthrough(event) or []
+
+
+class _Passed:
+    """Data that went another way: any object with a length may be data (h11's manual, "Sendfile")."""
+
+    __slots__ = ("_length",)
+
+    def __init__(self, length: int) -> None:
+        self._length = length
+
+    def __len__(self) -> int:
+        return self._length
 
 
 def _plain_length(event: h11.Response) -> tuple[int | None, bool]:

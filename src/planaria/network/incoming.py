@@ -29,6 +29,10 @@ _PART_READ: Final = 16
 #: How long a thread waits for a server by itself before it leaves that to the event loop, in seconds: there
 #: the wait can be stopped.
 _MOMENT: Final = 0.005
+#: A server that sends so much at once sends more very soon.
+_FAST: Final = 1 << 14
+#: How long a thread waits for that, in seconds.
+_BETWEEN: Final = 0.001
 #: The shortest wait that takes what is there already, in seconds.
 _SHORTEST: Final = 0.002
 
@@ -132,11 +136,13 @@ class Incoming:
         A moment is all that is waited for. A loop that is asked for each part would have the code and the
         network wait for each other.
         """
-        return self._at_once(lambda: self.waiting.take(size), seconds) or b""
+        return self._at_once(lambda: self.waiting.take(size), seconds, self._read_ahead) or b""
 
     def receive_into(self, buffer: memoryview) -> int:
         """Put what `receive` would return into a buffer of the code's, where that takes a moment at most; its
         length, or 0: then `receive` finds out why. What is passed on as it comes is copied once so.
+
+        A body that comes fast fills the buffer, also in parts: the code asks for the next one less often.
         """
 
         def take() -> int:
@@ -144,13 +150,18 @@ class Incoming:
             buffer[: len(data)] = data
             return len(data)
 
-        return self._at_once(take, _MOMENT, lambda: self._read_into(buffer)) or 0
+        count = self._at_once(take, _MOMENT, lambda: self._read_into(buffer)) or 0
+        while _FAST <= count < len(buffer) and not self.is_raw:
+            rest = buffer[count:]
+            more = self._at_once(lambda: 0, _BETWEEN, lambda: self._read_into(rest))  # noqa: B023 - called here
+            if not more:
+                break
+            count += more
+        return count
 
-    def _at_once(
-        self, take: Callable[[], T], seconds: float, read: Callable[[], T | None] = lambda: None
-    ) -> T | None:
-        """What `read` gives when it is asked for data, or `take`, when some is waiting; None if a moment does
-        not suffice.
+    def _at_once(self, take: Callable[[], T], seconds: float, read: Callable[[], T | None]) -> T | None:
+        """What `take` gives when data is waiting, or `read`, which otherwise looks for some; None if a moment
+        does not suffice.
         """
         deadline = time.monotonic() + min(seconds, _MOMENT)
         while True:
@@ -162,8 +173,6 @@ class Incoming:
                 found = read()
                 if found is not None:
                     return found
-                if self.failure is None:
-                    self._read_nowait()
                 if self.waiting or self.is_ended or self.failure is not None:
                     continue
             left = deadline - time.monotonic()
@@ -254,25 +263,35 @@ class Incoming:
             self.failure = error
         return True
 
+    def _read_ahead(self) -> None:
+        """Take what the server has sent already, for `waiting`."""
+        self._read_nowait()
+
     def _read_into(self, buffer: memoryview) -> int | None:
         """Have the system put what the server has sent into a buffer of the code's; its length.
 
-        None when there is nothing, or it has to be looked at first: `_read_nowait` takes it then.
+        None when there is nothing. What has to be looked at first is taken for `waiting`.
         """
         answer = self.answer
         most = len(buffer) if self.is_raw else 0 if answer is None else min(len(buffer), answer.passable)
-        if not most or self.waiting or self.is_ended or self.failure is not None:
+        if not most:
+            self._read_nowait()
             return None
         try:
             count = self._upstream.receive_into_nowait(buffer[: min(most, self._most_read())])
-            if not count:  # nothing is there, or the end, which is looked at
+            if count is None:
                 return None
             self.active = time.monotonic()
-            self._read(buffer[:count])
+            if count and answer is not None and not self.is_raw:
+                self._count(count)
+                answer.pass_on(count)
+                self._follow(answer)
+            else:
+                self._read(buffer[:count])
         except Exception as error:
             self.failure = error
             return None
-        return count
+        return count or None
 
     def _is_speaking(self) -> bool:
         """Whether the server may have sent something that is read now."""
@@ -287,11 +306,7 @@ class Incoming:
 
         Raises PermissionError at a limit, and ConnectionResetError for what is not valid HTTP.
         """
-        try:
-            self._budget.received(len(data))
-        except PermissionError as error:
-            self.break_off(str(error))
-            raise
+        self._count(len(data))
         answer = self.answer
         if self.is_raw or answer is None:
             self.is_ended = not data
@@ -304,6 +319,19 @@ class Incoming:
             reason = f"{self._host} sent an answer that is not valid HTTP/1.1: {reported}"
             self.break_off(reason)
             raise ConnectionResetError(reason) from None
+        self._follow(answer)
+        return parts
+
+    def _count(self, size: int) -> None:
+        """So many bytes were received. Raises PermissionError at a limit."""
+        try:
+            self._budget.received(size)
+        except PermissionError as error:
+            self.break_off(str(error))
+            raise
+
+    def _follow(self, answer: AnswerReader) -> None:
+        """A part of an answer was taken; it may have been the last one."""
         if answer.is_done:
             self.due = math.inf
             self.is_reusable = answer.is_reusable
@@ -312,4 +340,3 @@ class Incoming:
             self.is_raw = True
         if answer.is_done and not self.is_ended and answer.begin_next():
             self.answer = None
-        return parts

@@ -55,6 +55,12 @@ class _Connection:
         self.other: _Connection | None = None
         #: How many small buffers the system may fill.
         self.small_ones = 0
+        #: What the system fills buffers by: the host's connection, which it does not own.
+        self.system: system_socket | None = None
+
+    def __del__(self) -> None:
+        if self.system is not None:
+            self.system.detach()
 
 
 _open: dict[int, _Connection] = {}
@@ -251,9 +257,10 @@ class Socket:
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0, /) -> int:
         view = memoryview(buffer).cast("B")
-        if nbytes < 0:
-            raise ValueError("negative buffersize in recv_into")
-        view = view[: nbytes or len(view)]
+        if nbytes:
+            if nbytes < 0:
+                raise ValueError("negative buffersize in recv_into")
+            view = view[:nbytes]
         if not flags and self._timeout != 0 and not is_turn():
             count = self._received_into(view)
             if count:
@@ -267,7 +274,7 @@ class Socket:
         that has to be asked for.
         """
         connection = self._connection()
-        if connection.peeked or connection.ended or connection.number is None:
+        if connection.peeked or connection.ended:
             return 0
         if len(buffer) >= _LARGE:
             connection.small_ones = _SMALL_ONES
@@ -275,13 +282,16 @@ class Socket:
             connection.small_ones -= 1
         else:
             return 0
-        system = system_socket(AF_INET, SOCK_STREAM, 0, link.descriptor_of(connection.number))
+        system = connection.system
+        if system is None:
+            if connection.number is None:
+                return 0
+            descriptor = link.descriptor_of(connection.number)
+            system = connection.system = system_socket(AF_INET, SOCK_STREAM, 0, descriptor)
         try:
             return system.recv_into(buffer)
         except OSError:
             return 0
-        finally:
-            system.detach()
 
     def recvfrom(self, bufsize: int, flags: int = 0, /) -> tuple[bytes, Any]:
         return self.recv(bufsize, flags), None

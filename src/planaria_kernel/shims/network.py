@@ -29,6 +29,8 @@ _SERVICES: Final = {
     "imap": 143,
     "https": 443,
 }
+#: The buffer of a socket's file, in bytes.
+_BUFFER: Final = 1 << 19
 #: Options that libraries set without asking whether they exist, with the numbers of Linux.
 #: The build defines few of them.
 _OPTIONS: Final = {
@@ -140,6 +142,17 @@ def _change_socket(module: Any) -> None:
     def socketpair(family: Any = None, type: Any = stream, proto: int = 0) -> tuple[Any, Any]:  # noqa: A002
         one, other = sockets.pair()
         return module.socket(fileno=one.detach()), module.socket(fileno=other.detach())
+
+    plain_makefile = module.socket.makefile
+
+    def makefile(self: Any, mode: str = "r", buffering: int | None = None, **others: Any) -> Any:
+        # A part that the host brings is larger than the system's, since asking for it costs more.
+        wanted = _BUFFER if buffering is None or buffering < 0 else buffering
+        return plain_makefile(self, mode, wanted, **others)
+
+    makefile.__doc__ = plain_makefile.__doc__
+    makefile.__qualname__ = plain_makefile.__qualname__
+    module.socket.makefile = makefile
 
     def sethostname(name: str) -> NoReturn:
         raise PermissionError(errno.EPERM, "Operation not permitted")

@@ -318,6 +318,12 @@ class _SocketEnd:
         except BlockingIOError:
             raise SSLWantReadError(SSL_ERROR_WANT_READ, "The operation did not complete (read)") from None
 
+    def receive_into(self, buffer: memoryview) -> int:
+        try:
+            return Socket.recv_into(self._socket, buffer)
+        except BlockingIOError:
+            raise SSLWantReadError(SSL_ERROR_WANT_READ, "The operation did not complete (read)") from None
+
     def send(self, data: bytes) -> int:
         try:
             return Socket.send(self._socket, data)
@@ -337,6 +343,11 @@ class _BufferEnd:
         if not data and not self._incoming.eof:
             raise SSLWantReadError(SSL_ERROR_WANT_READ, "The operation did not complete (read)")
         return data
+
+    def receive_into(self, buffer: memoryview) -> int:
+        data = self.receive(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
     def send(self, data: bytes) -> int:
         return self._outgoing.write(data)
@@ -383,11 +394,10 @@ class _Connection:
             self._reply += data
 
     def read(self, size: int = 1024, buffer: Any = None, /) -> Any:
-        data = self._end.receive(size if buffer is None else min(size or len(buffer), len(buffer)))
         if buffer is None:
-            return data
-        memoryview(buffer).cast("B")[: len(data)] = data
-        return len(data)
+            return self._end.receive(size)
+        view = memoryview(buffer).cast("B")
+        return self._end.receive_into(view[:size] if size else view)
 
     def write(self, data: Any, /) -> int:
         return int(self._end.send(bytes(data)))
