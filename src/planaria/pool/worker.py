@@ -95,7 +95,7 @@ class _Live:
     #: The whole snapshot that the next one is a delta of.
     base: Snapshot | None
     #: The steps that led to that version.
-    steps: SavedSteps = SavedSteps()
+    steps: SavedSteps = field(default_factory=SavedSteps)
     #: Bytes that it holds in memory besides its image, after its last step.
     memory: int = 0
 
