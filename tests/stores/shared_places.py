@@ -19,5 +19,18 @@ def check_place(place: str) -> None:
     assert other.load("run/17 ä").chain() == child.chain()
     other.delete("run/17 ä")
     assert store.list() == []
+    assert store.newest("run/17 ä") is None
+    # Each knows what it saved last, and sees what the other one has saved since.
+    newest = None
+    for number, (one, another) in enumerate([(store, other), (other, store), (other, store)]):
+        newest = one.save("x", make_snapshot(number), expected=newest, keep=1)
+        assert one.newest("x") == another.newest("x") == newest
+    store.save("x", make_snapshot(7))
+    assert store.newest("x") != newest
+    store.delete("x", keep=1)
+    other.collect_garbage()
+    assert store.newest("x") == other.newest("x") == store.history("x")[-1]
+    other.delete("x")
+    assert store.newest("x") is None
     store.close()
     other.close()

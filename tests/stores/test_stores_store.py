@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 import threading
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_snapshots import make_snapshot
+from shared_places import check_place
 
 import planaria
 from planaria.errors import SnapshotVersionError
@@ -106,6 +108,12 @@ def test_newest_of_all(store: Store) -> None:
     store.collect_garbage()
     store.save("b/c", make_snapshot(3))
     check("a" * 140, "b/c", "d")
+
+
+@pytest.mark.parametrize("scheme", ["file", "sqlite"])
+def test_places_that_stores_share(scheme: str, tmp_path: Path) -> None:
+    """What one store in a directory or a file saves and removes, another one there sees at once."""
+    check_place(f"{scheme}://{tmp_path}/store")
 
 
 def test_unknown(store: Store) -> None:

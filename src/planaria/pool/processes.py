@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.connection import Connection
-from multiprocessing.reduction import ForkingPickler
 from socket import SHUT_WR, socket, socketpair
 from typing import Any, Final
 
@@ -163,7 +162,7 @@ class _WorkerProcess:
     def ask(self, question: _Question) -> None:
         """Ask what it has to do next; the question before must have been answered."""
         try:
-            data = bytes(ForkingPickler.dumps(question.message))
+            data = pickle.dumps(question.message)
         except Exception as error:
             self._answered(self, question, None, error)
             return
@@ -263,8 +262,8 @@ def serve(descriptor: int) -> None:
             worker = PoolError(f"the worker cannot start: {type(error).__name__}: {error}")
         with suppress(EOFError, ConnectionError):
             while True:
-                message = connection.recv()
-                connection.send(_answered(worker, message))
+                message = pickle.loads(connection.recv_bytes())
+                connection.send_bytes(pickle.dumps(_answered(worker, message)))
         if isinstance(worker, Worker):
             worker.close()
 

@@ -23,6 +23,7 @@ from planaria.snapshot.envelope import Section
 
 __all__ = [
     "PAGES",
+    "KnownPage",
     "Pages",
     "changed_pages",
     "contents_of",
@@ -102,30 +103,55 @@ def pages_at(
     memory: MemoryFile,
     written: ChangedPages,
     numbers: Sequence[int],
-    known: dict[int, tuple[bytes, bytes]],
+    known: dict[int, KnownPage],
 ) -> Pages:
     """The pages of these numbers, also those that are as in `image`, which are zeros then.
 
     `known` has written pages with their differences, from last time, and has some of these afterwards.
     """
-    pages: Pages = {}
-    kept: Pages = {}
-    with memory.view() as moved:
+    found: Pages = {}
+    others: Pages = {}
+    for number in numbers:
+        start = number * PAGE_BYTES
+        page = written.get(start)
+        before = known.get(number)
+        if page is None:
+            with memory.view() as moved:
+                others[number] = bytes(moved[start : start + PAGE_BYTES]) or _ZERO_PAGE
+        elif before is None:
+            others[number] = page
+        else:
+            found[number] = before.difference(page)
+    found |= _differences(others, image)
+    for number in known.keys() - set(numbers):
+        del known[number]
+    with image.view() as original:
         for number in numbers:
-            start = number * PAGE_BYTES
-            page = written.get(start)
-            before = known.get(number)
-            if page is not None and before is not None and before[0] is page:
-                kept[number] = before[1]
-            else:
-                pages[number] = page or bytes(moved[start : start + PAGE_BYTES]) or _ZERO_PAGE
-    found = kept | _differences(pages, image)
-    known.clear()
-    for number in numbers[:_MOST_KEPT]:
-        page = written.get(number * PAGE_BYTES)
-        if page is not None:
-            known[number] = page, found[number]
+            if len(known) == _MOST_KEPT:
+                break
+            if number not in known and (page := written.get(number * PAGE_BYTES)) is not None:
+                at = number * PAGE_BYTES
+                known[number] = KnownPage(bytes(original[at : at + PAGE_BYTES]), page, found[number])
     return found
+
+
+class KnownPage:
+    """A page as it was written last, and its difference from the image's."""
+
+    __slots__ = ("_difference", "_original", "_page")
+
+    def __init__(self, original: bytes, page: bytes, difference: bytes) -> None:
+        #: As a number: half of the work is to make one.
+        self._original = int.from_bytes(original, "little")
+        self._page = page
+        self._difference = difference
+
+    def difference(self, page: bytes) -> bytes:
+        """The difference of what was written now."""
+        if page is not self._page:
+            mixed = self._original ^ int.from_bytes(page, "little")
+            self._page, self._difference = page, mixed.to_bytes(PAGE_BYTES, "little")
+        return self._difference
 
 
 def _differences(pages: Pages, image: MemoryFile) -> Pages:

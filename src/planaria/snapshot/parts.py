@@ -12,6 +12,7 @@ from planaria.errors import SnapshotCorrupt, SnapshotMismatch
 from planaria.machine.memory import MemoryFile
 from planaria.snapshot.envelope import Envelope, Section, pack_envelope, read_json
 from planaria.snapshot.header import Header
+from planaria.snapshot.pages import KnownPage
 from planaria.snapshot.record import Declaration, Record
 from planaria.snapshot.state import SessionState
 
@@ -27,10 +28,8 @@ class Origin:
 
     memory: weakref.ref[MemoryFile]
     touched: frozenset[int]
-    differences: dict[int, tuple[bytes, bytes]] = field(default_factory=dict, compare=False, repr=False)
-    """By number, pages of its latest delta with their differences to the image: the next delta has many of
-    these pages again.
-    """
+    differences: dict[int, KnownPage] = field(default_factory=dict, compare=False, repr=False)
+    """By number, pages of its latest delta: the next one has many of them again."""
 
 
 @dataclass(frozen=True, slots=True)

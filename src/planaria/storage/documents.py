@@ -81,6 +81,9 @@ class Documents(ABC):
     def __init__(self) -> None:
         #: What to write when the transaction ends, by path; None removes.
         self.changes: dict[str, bytes | Upload | None] = {}
+        self.when_written: Callable[[], None] = _nothing
+        """What a backend whose `Backend.revision` is quick calls when the changes were carried out, before
+        others can change anything."""
 
     @abstractmethod
     def load(self, path: str) -> bytes | None:
@@ -153,6 +156,13 @@ class Backend(ABC):
     def write(self, action: Callable[[Documents], Result]) -> Result:
         """Run `action` and carry out its changes as one. It may run again when others write meanwhile."""
 
+    def revision(self, folder: str) -> Hashable:
+        """The value of `Documents.revision` where it is quick to find without a transaction, otherwise None.
+
+        What was not looked at yet gives a value that is equal to no other.
+        """
+        return None
+
     @abstractmethod
     def upload(self) -> Upload:
         """Begin to bring contents that are to become a document."""
@@ -169,3 +179,7 @@ def visible_folders(folders: Iterable[str], below: str) -> list[str]:
         if (not below or folder == below or folder.startswith(f"{below}/"))
         and not any(segment.startswith(".") for segment in folder.split("/"))
     )
+
+
+def _nothing() -> None:
+    pass

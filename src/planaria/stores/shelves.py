@@ -9,14 +9,14 @@ name/@NAME/1        the versions of a name, whose folder is escaped and, where i
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final, Literal
 from urllib.parse import unquote
 
 from planaria.storage.documents import Documents, Upload
 from planaria.storage.paths import escaped, folder_of
 
-__all__ = ["BY_DIGEST", "Kind", "Shelves", "is_by_digest", "is_version", "place_of"]
+__all__ = ["BY_DIGEST", "Kind", "Shelves", "folder_of_name", "is_by_digest", "is_version", "place_of"]
 
 #: What is kept by digest.
 Kind = Literal["blob", "record", "layer"]
@@ -80,9 +80,17 @@ class Shelves:
         for folder, revision in self._documents.revisions("name").items():
             yield _name(folder), revision.value
 
+    def revision(self, name: str) -> Hashable:
+        """A value that changes whenever the versions of a name do."""
+        return self._documents.revision(folder_of_name(name)).value
+
+    def when_written(self, action: Callable[[], None]) -> None:
+        """See `Documents.when_written`."""
+        self._documents.when_written = action
+
     def numbers(self, name: str) -> list[int]:
         """The numbers of the versions, in order; none for an unknown name."""
-        folder = _folder(name)
+        folder = folder_of_name(name)
         found = dict.fromkeys(self._documents.entries(folder), True)
         for path, change in self._documents.changes.items():
             if folder_of(path)[0] == folder:
@@ -92,25 +100,25 @@ class Shelves:
     def versions(self, name: str) -> list[tuple[int, bytes]]:
         """Number and contents of each version, in order."""
         wanted = [str(number) for number in self.numbers(name)]
-        return [(int(one), data) for one, data in self._documents.load_many(_folder(name), wanted)]
+        return [(int(one), data) for one, data in self._documents.load_many(folder_of_name(name), wanted)]
 
     def version(self, name: str, number: int) -> bytes | None:
         """One version."""
-        return self._documents.fetch(f"{_folder(name)}/{number}")
+        return self._documents.fetch(f"{folder_of_name(name)}/{number}")
 
     def append(self, name: str, data: bytes, numbers: Sequence[int]) -> int:
         """Add a version with the number after these, which the name has, and return that."""
         number = max(numbers, default=0) + 1
-        self._documents.put(f"{_folder(name)}/{number}", data)
+        self._documents.put(f"{folder_of_name(name)}/{number}", data)
         return number
 
     def replace(self, name: str, number: int, data: bytes) -> None:
         """Put other contents in the place of a version."""
-        self._documents.put(f"{_folder(name)}/{number}", data)
+        self._documents.put(f"{folder_of_name(name)}/{number}", data)
 
     def import_version(self, name: str, number: int, data: bytes) -> None:
         """Add a version of an earlier format under its number, unless it was added already."""
-        path = f"{_folder(name)}/{number}"
+        path = f"{folder_of_name(name)}/{number}"
         numbers = self.numbers(name)
         if number not in numbers:
             self._documents.put(path, data)
@@ -122,7 +130,7 @@ class Shelves:
         self._documents.adopt(place_of(kind, digest), upload)
 
     def forget(self, name: str, number: int) -> None:
-        self._documents.drop(f"{_folder(name)}/{number}")
+        self._documents.drop(f"{folder_of_name(name)}/{number}")
 
 
 def is_version(path: str) -> bool:
@@ -141,7 +149,8 @@ def place_of(kind: Kind, digest: str) -> str:
 
 
 @functools.lru_cache(maxsize=1024)
-def _folder(name: str) -> str:
+def folder_of_name(name: str) -> str:
+    """Where the versions of a name are."""
     text = escaped(name)
     segments = [text[start : start + _SEGMENT] for start in range(0, len(text), _SEGMENT)]
     return "/".join(["name", *(_MARK + segment for segment in segments)])

@@ -31,8 +31,8 @@ from planaria.stores.garbage import Garbage, sweep
 from planaria.stores.leases import Leases, MemoryLeases
 from planaria.stores.presence import Presence
 from planaria.stores.records import LayerMissing, load_snapshot, put_snapshot, saved_layers_of
-from planaria.stores.shelves import Shelves
-from planaria.stores.versions import Version, find_version, read_versions
+from planaria.stores.shelves import Shelves, folder_of_name
+from planaria.stores.versions import KnownVersions, Version, find_version, read_versions
 from planaria_kernel.protocol import encode
 
 __all__ = ["Store", "check_name", "is_worth_a_delta"]
@@ -61,6 +61,8 @@ class Store:
         """Who works with this store."""
         #: The newest versions that were read for `newest_of_all`, with the revisions that they are of.
         self._known: dict[str, tuple[Hashable, Version]] = {}
+        #: The newest versions that were read one by one or saved.
+        self._newest = KnownVersions()
 
     def _read(self, action: Callable[[Shelves], Result]) -> Result:
         return self._backend.read(lambda documents: action(Shelves(documents)))
@@ -99,7 +101,7 @@ class Store:
         fields = (snapshot.digest, len(snapshot), saved_at)
         entry = encode((*fields, note) if note else fields)
 
-        def action(shelves: Shelves, layers: Mapping[str, Upload]) -> int:
+        def action(shelves: Shelves, layers: Mapping[str, Upload]) -> Version:
             numbers = shelves.numbers(name)
             if not isinstance(expected, NotGiven):
                 newest = find_version(shelves, name, numbers[-1]) if numbers else None
@@ -110,9 +112,11 @@ class Store:
             if keep is not None:
                 for old in numbers[: max(0, len(numbers) + 1 - max(1, keep))]:
                     shelves.forget(name, old)
-            return number
+            version = Version(number, snapshot.digest, len(snapshot), saved_at, note)
+            shelves.when_written(lambda: self._newest.add(name, shelves.revision(name), version))
+            return version
 
-        return Version(self._write_with_layers(action), snapshot.digest, len(snapshot), saved_at, note)
+        return self._write_with_layers(action)
 
     def replace(self, name: str, version: Version, snapshot: Snapshot) -> bool:
         """Keep a complete snapshot in place of the delta that was saved as `version`, of the same state.
@@ -156,10 +160,17 @@ class Store:
     def newest(self, name: str) -> Version | None:
         """The newest version of a name; None for a name that is not there."""
         check_name(name)
+        revision = self._backend.revision(folder_of_name(name))
+        known = self._newest.find(name, revision)
+        if known is not None:
+            return known
 
         def action(shelves: Shelves) -> Version | None:
             numbers = shelves.numbers(name)
-            return find_version(shelves, name, numbers[-1]) if numbers else None
+            version = find_version(shelves, name, numbers[-1]) if numbers else None
+            if version is not None and revision is not None:
+                self._newest.add(name, shelves.revision(name), version)
+            return version
 
         return self._read(action)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import threading
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,10 +13,12 @@ from planaria.stores.records import later_version
 from planaria.stores.shelves import Shelves
 from planaria_kernel.protocol import decode
 
-__all__ = ["Version", "find_version", "read_version", "read_versions"]
+__all__ = ["KnownVersions", "Version", "find_version", "read_version", "read_versions"]
 
 #: Up to so many bytes, what was read lately is kept with the version that it is.
 _SMALL: Final = 16 << 10
+#: So many of them are kept.
+_MOST: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,29 @@ class Version:
     def kept_digest(self) -> str:
         """The digest of the snapshot that is loaded."""
         return self.folded or self.digest
+
+
+class KnownVersions:
+    """The newest versions of names as they were at a revision. For any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        #: The name that was added last is at the end.
+        self._found: dict[str, tuple[Hashable, Version]] = {}
+
+    def add(self, name: str, revision: Hashable, version: Version) -> None:
+        """Know one, unless much is kept beside it."""
+        with self._lock:
+            self._found.pop(name, None)
+            if len(version.note) <= _SMALL:
+                self._found[name] = revision, version
+            if len(self._found) > _MOST:
+                del self._found[next(iter(self._found))]
+
+    def find(self, name: str, revision: Hashable) -> Version | None:
+        """The newest version of a name, where it is known to be of that revision."""
+        found = self._found.get(name)
+        return None if found is None or found[0] != revision else found[1]
 
 
 def read_versions(shelves: Shelves, name: str) -> list[Version]:
@@ -73,4 +100,4 @@ def _read(name: str, number: int, data: bytes) -> Version:
 
 
 #: A step reads the version that it begins with, and again when it saves.
-_known = functools.lru_cache(maxsize=256)(_read)
+_known = functools.lru_cache(maxsize=_MOST)(_read)

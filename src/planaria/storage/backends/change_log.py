@@ -119,6 +119,10 @@ class _File:
             size -= len(piece)
         return b"".join(pieces)
 
+    def ends_at(self, offset: int) -> bool:
+        """Whether nothing is there, or zeros where the next entry will be."""
+        return not os.pread(self.descriptor, _GENERATION, offset).strip(b"\0")
+
     def flush(self, end: int) -> None:
         """Have everything up to `end` on the disk. Of several that come at once, one does it for all."""
         with self._flushing:
@@ -164,10 +168,20 @@ class ChangeLog:
                 raise StorageError(f"{self._place} is damaged: its beginning is not that of a log of changes")
             file.generation = head[len(_MAGIC) :]
             self._file, self.end = file, _BEGIN
-        elif not os.pread(self._file.descriptor, _GENERATION, self.end).strip(b"\0"):
-            return  # nothing was added, or there are zeros where the next entry will be
+        elif self._file.ends_at(self.end):
+            return
         if self.end < status.st_size:
             self._read_on(self._file, self._file.read(self.end, status.st_size - self.end))
+
+    def is_current(self) -> bool:
+        """Whether nothing was added since the log was last refreshed, and it is of the same generation."""
+        if self._file is None:
+            return False
+        try:
+            status = os.stat(self._place)
+        except FileNotFoundError:
+            return False
+        return self._file.identity == (status.st_dev, status.st_ino) and self._file.ends_at(self.end)
 
     def _read_on(self, file: _File, data: bytes) -> None:
         """Take the entries in `data`, up to one that is cut off. Raises StorageError for damage."""

@@ -11,7 +11,7 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterator
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -80,6 +80,14 @@ class LoggedBackend(FileBackend):
                 self._carry_out()
             return self.read(action)
 
+    def revision(self, folder: str) -> Hashable:
+        here = self._here
+        with file_failures(self.path), here.turn:
+            # Files change without the log only where a writer was killed, whose journal is there.
+            if here.log.is_current() and not os.path.exists(self._journal):
+                return _LoggedDocuments(FileDocuments(self.path), here.log).revision(folder).value
+        return object()
+
     def write(self, action: Callable[[Documents], Result]) -> Result:
         here = self._here
         with file_failures(self.path):
@@ -108,6 +116,7 @@ class LoggedBackend(FileBackend):
                     self._fold_now(documents.changes)
                     return result
                 here.log.append(logged)
+                documents.when_written()
                 flush, size = here.log.flusher(), here.log.end
             flush()
         if size > _FULL:
