@@ -149,8 +149,12 @@ while True:
     n += 1
     {stop}
 """
-    listener = {f"on_{stream}": heard.append}
-    with planaria.Session(**listener) as session:
+
+    def hear(name: str, text: Any) -> None:
+        assert name == stream
+        heard.append(text)
+
+    with planaria.Session(on_output=hear) as session:
         result = session.run(code, timeout=1)
         text = getattr(result, stream)
         assert "".join(heard) == text
