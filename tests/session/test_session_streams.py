@@ -149,12 +149,12 @@ while True:
     n += 1
     {stop}
 """
-    session = (
-        planaria.Session(on_stdout=heard.append)
-        if stream == "stdout"
-        else planaria.Session(on_stderr=heard.append)
-    )
-    with session:
+
+    def hear(name: str, text: Any) -> None:
+        assert name == stream
+        heard.append(text)
+
+    with planaria.Session(on_output=hear) as session:
         result = session.run(code, timeout=1)
         text = getattr(result, stream)
         assert "".join(heard) == text

@@ -146,19 +146,23 @@ def _keep_order(one: _HeldStream, other: _HeldStream) -> None:
 
 
 def _watch_buffers(*streams: _HeldStream) -> None:
-    """Have a stream know when its attribute `buffer` is looked up.
+    """Until the attribute `buffer` of a stream is first looked up, have text wait in the streams.
 
     A subclass with a property would do, but what is not exactly an `io.TextIOWrapper` looks with each write
     whether it is closed, which takes longer than the write.
     """
     (attributes,) = gc.get_referents(io.TextIOWrapper.__dict__)
     member = attributes["buffer"]
-    held = {id(stream.text): stream for stream in streams}
+    ours = [id(stream.text) for stream in streams]
 
     def buffer(self: io.TextIOWrapper) -> Any:
-        if (stream := held.get(id(self))) is not None:
-            stream.hand_out()
+        if id(self) in ours:
+            for stream in streams:
+                stream.hand_out()
+            attributes["buffer"] = member
+            clear_cache()
         return member.__get__(self)
 
+    clear_cache = sys._clear_type_cache
     attributes["buffer"] = property(buffer, doc=member.__doc__)
-    sys._clear_type_cache()  # it may have been looked up
+    clear_cache()  # it may have been looked up
