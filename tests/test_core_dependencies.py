@@ -50,6 +50,25 @@ except SystemExit as end:
 """
 
 
+_SERVER = (
+    _PROGRAM.partition("import planaria\n")[0]
+    + """
+try:
+    import planaria.server
+except ModuleNotFoundError as error:
+    print(error)
+"""
+)
+
+
+def test_the_server_names_its_extra() -> None:
+    """Without the extra `server`, importing `planaria.server` says what to install."""
+    done = subprocess.run([sys.executable, "-c", _SERVER], capture_output=True, text=True)
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.startswith("planaria.server needs the package ")
+    assert done.stdout.endswith(": pip install 'planaria[server]'\n")
+
+
 def test_the_core_needs_no_extra() -> None:
     """All public names, a session and the command line work with the dependencies of the core alone."""
     done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True)

@@ -18,6 +18,12 @@ def test_names_in_tracebacks(name: str) -> None:
     assert pickle.loads(pickle.dumps(kind)) is kind
 
 
+def test_repr_of_what_code_raised() -> None:
+    """The repr of an ExecutionError has the type that the code raised."""
+    assert repr(planaria.ExecutionError("no", type="KeyError")) == "ExecutionError('KeyError: no')"
+    assert repr(planaria.ExecutionError("", type="StopIteration")) == "ExecutionError('StopIteration')"
+
+
 @pytest.mark.parametrize(
     "error",
     [planaria.SessionBusy("wait"), planaria.SnapshotCorrupt("cut"), planaria.FileSystemError(2, "no", "a")],

@@ -152,6 +152,9 @@ class ExecutionError(PlanariaError):
     def __str__(self) -> str:
         return f"{self.type}: {self.message}" if self.message else self.type
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
 
 class Exited(ExecutionError):
     """The code called `sys.exit()` (or raised SystemExit); `exit_code` is its status."""

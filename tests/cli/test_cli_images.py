@@ -34,6 +34,7 @@ def test_image(planaria: Run, name: str, tmp_path: Path) -> None:
     assert done.stdout.startswith(f"{name}: ".encode())
     listed = json.loads(planaria("image", "list", "--json").stdout)
     assert [one["recipe"]["preload"] for one in listed if one["name"] == name] == [["colorsys"]]
+    assert name.encode() in planaria("image", "list").stdout  # however narrow the terminal
     assert planaria("run", "--image", name, "-c", "print(text)").stdout == b"hello\n"
     assert planaria("image", "remove", name).returncode == 0
     gone = planaria("run", "--image", name, "-c", "1")

@@ -300,6 +300,9 @@ def test_refusals_list_what_is_allowed() -> None:
     assert network.refusal("evil.test") == (
         "evil.test is not allowed; allowed are api.github.com, api.example.com/v1/, *.wikipedia.org (GET)"
     )
+    assert Network(allow=["*"]).refusal("localhost:9") == (
+        "localhost:9 is not allowed; allowed are *, where * is every public host at the ports 80 and 443"
+    )
     assert Network().refusal("evil.test") == "evil.test is not allowed: the network allows nothing"
 
 

@@ -305,3 +305,36 @@ def test_calls_that_are_not_awaited(new_session: Callable[..., Any]) -> None:
     result = session.run("f'{bank.rate(1)}'")
     assert result.value.startswith("<coroutine object bank.rate at ")
     assert "coroutine 'bank.rate' was never awaited" in result.stderr
+
+
+def test_callbacks_with_names_of_ours(new_session: Callable[..., Any]) -> None:
+    """The constructor warns of callbacks that code gets instead of a function of planaria, or does not get."""
+    for name in ("invoke", "list_callbacks.all"):
+        with pytest.warns(UserWarning, match="cells get that instead of the function of planaria"):
+            session = new_session(callbacks=[{"name": name, "fn": lambda: "mine"}])
+        assert session.execute(f"await {name}()").value == "mine"
+    with pytest.warns(UserWarning, match="'display': cells get instead the function of planaria"):
+        session = new_session(callbacks=[{"name": "display", "fn": lambda: "mine"}])
+    assert session.execute("display(1)").value is None
+    assert session.execute("await invoke('display')").value == "mine"
+
+
+def test_a_call_that_is_a_value(new_session: Callable[..., Any]) -> None:
+    """Where the value of a cell is a call that was not awaited, the output says so, once; it can be awaited
+    later.
+    """
+
+    def rate(currency: str) -> float:
+        return 1.5
+
+    session = new_session(callbacks=[rate])
+    said = "RuntimeWarning: the value is the coroutine 'rate', which was not awaited: write await before the call\n"
+    assert session.execute("rate('USD')").stderr == said
+    assert session.execute("await _").value == 1.5
+    assert session.execute("kept = rate('USD'); kept").stderr == said
+    assert session.execute("1").stderr == ""
+    assert session.execute("await kept").value == 1.5
+    assert session.execute("rate('USD')").stderr == said
+    assert session.execute("2").stderr == ""
+    assert session.execute("async def own(): pass\nown()").stderr.count("'own'") == 1
+    assert session.execute("3").stderr == ""

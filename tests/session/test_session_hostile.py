@@ -109,6 +109,15 @@ def test_what_never_ends_is_named_and_undone(code: str) -> None:
         assert "never ends" not in str(session.run("import time; time.sleep(9)").error)
 
 
+def test_loops_that_do_not_end_are_no_threads() -> None:
+    """Executions that run out of time in their own code get no hint at what else may never end."""
+    with planaria.Session(limits=planaria.Limits(timeout=0.1)) as session:
+        for code in ("while True: pass", "import time\ntime.sleep(9)", "def f():\n    while True: pass\nf()"):
+            error = session.run(code).error
+            assert isinstance(error, planaria.TimeoutError)
+            assert "never ends" not in str(error)
+
+
 def test_a_link_that_leads_out_of_a_mount_is_refused_in_the_code(tmp_path: Path) -> None:
     """Code gets a PermissionError that says which links are allowed; the shell's `ln` and `tar` fail as well."""
     mounts = [planaria.Mount(tmp_path, "/out", mode="rw")]

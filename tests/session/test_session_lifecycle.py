@@ -7,6 +7,7 @@ import gc
 import os
 import subprocess
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -46,6 +47,18 @@ def test_close() -> None:
         with pytest.raises(planaria.SessionClosed, match="closed"):
             use()
     session.interrupt()
+
+
+def test_close_while_code_runs() -> None:
+    """Closing from another thread interrupts the code, whose error says that the session is closed."""
+    with planaria.Session(on_stdout=lambda text: began.set()) as session:
+        began = threading.Event()
+        closer = threading.Thread(target=lambda: (began.wait(), session.close()))
+        closer.start()
+        error = session.run("print('begun', flush=True)\nwhile True: pass").error
+        closer.join()
+    assert isinstance(error, planaria.Interrupted)
+    assert str(error) == "interrupted; the session is closed"
 
 
 def test_close_of_async_sessions() -> None:
@@ -187,6 +200,11 @@ print("end")
         ({"execution_timeout_ms": 0}, ValueError, "execution_timeout_ms=0"),
         ({"execution_timeout_ms": "5"}, TypeError, "execution_timeout_ms must be a number"),
         ({"limits": {"timeout": 5}}, TypeError, "Limits"),
+        (
+            {"limits": planaria.Limits(timeout=5), "execution_timeout_ms": 500},
+            TypeError,
+            r"execution_timeout_ms= and Limits\(timeout=\) are the same limit",
+        ),
         ({"limits": 5}, TypeError, "Limits"),
         ({"stdin": 5}, TypeError, "stdin"),
         ({"stdin": b"x"}, TypeError, "stdin"),

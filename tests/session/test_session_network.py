@@ -9,10 +9,9 @@ import pytest
 import planaria
 
 ATTEMPTS = [
-    ("import socket", "socket.getaddrinfo('localhost', 80)"),
-    ("import socket", "socket.gethostbyname('localhost')"),
+    ("import socket", "socket.getaddrinfo('example.com', 80)"),
+    ("import socket", "socket.gethostbyname('example.com')"),
     ("import socket", "socket.gethostbyaddr('127.0.0.1')"),
-    ("import socket", "socket.getnameinfo(('127.0.0.1', 80), 0)"),
     ("import socket", "socket.create_connection(('localhost', 80))"),
     ("import socket", "socket.create_server(('', 8000))"),
     ("import socket", "socket.socket()"),
@@ -37,6 +36,19 @@ def test_attempts_are_errors_of_the_right_kind(session: planaria.Session, import
     """An attempt to reach the network raises an OSError whose message says that there is none."""
     session.execute(f"{imports}\ntry:\n    {attempt}\nexcept OSError as error:\n    message = str(error)")
     assert "the sandbox has no network" in session.execute("message").value
+
+
+def test_addresses_need_no_network(session: planaria.Session) -> None:
+    """An address, and `localhost`, is known as on a computer without a network; connecting is what fails."""
+    session.execute("import socket")
+    assert session.execute("socket.getaddrinfo('10.0.0.1', 80)[0][4]").value == ("10.0.0.1", 80)
+    assert session.execute("socket.getaddrinfo('::1', 80)[0][4]").value == ("::1", 80, 0, 0)
+    assert session.execute("socket.gethostbyname('localhost')").value == "127.0.0.1"
+    for host, kind in (("10.0.0.1", "OSError"), ("::1", "OSError"), ("example.com", "gaierror")):
+        error = session.run(f"socket.create_connection(({host!r}, 80))").error
+        assert isinstance(error, planaria.ExecutionError)
+        assert error.type == kind
+        assert "the sandbox has no network" in error.message
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,11 @@ def list_images(*, as_json: bool) -> None:
     if not entries:
         console.print("there are no images; make one with: planaria image build NAME --preload pandas")
         return
-    table = Table("NAME", "CREATED", "ON DISK", "HOLDS", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("NAME", no_wrap=True, min_width=max(len(entry.name) for entry in entries))
+    for title in ("CREATED", "ON DISK"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("HOLDS", overflow="fold")
     for entry in entries:
         created = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.created))
         size = f"{_size(entry) >> 20} MiB"

@@ -200,7 +200,10 @@ class Network:
         """The message for a request that no rule allows."""
         if not self.allowed:
             return f"{what} is not allowed: {_NOTHING}"
-        return f"{what} is not allowed; allowed are {', '.join(map(str, self.allowed))}"
+        allowed = f"{what} is not allowed; allowed are {', '.join(map(str, self.allowed))}"
+        if any(rule.host == "*" and rule.port is None for rule in self.allowed):
+            return f"{allowed}, where * is every public host at the ports 80 and 443"
+        return allowed
 
     def ssl_context(self) -> ssl.SSLContext:
         """How servers are verified; HTTP/1.1 alone is offered."""

@@ -45,6 +45,10 @@ _OWN = (ArtifactError, DependencyError, SessionError, StorageError, ToolCallErro
 _SMALL_ANSWER: Final = 65536
 #: Names that code finds without an import.
 _BUILTINS: Final = frozenset(dir(builtins))
+#: The same of ours, which a callback takes the place of.
+_OURS: Final = frozenset({"invoke", "list_callbacks"})
+#: Those that code finds before callbacks.
+_FIRST: Final = frozenset({"display", "get_ipython"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,21 +242,28 @@ class CallbackRegistry:
         return len(self._callbacks)
 
     def warn_of_builtins(self) -> None:
-        """Warn of callbacks in whose place code would otherwise find a function of Python's.
+        """Warn of callbacks that take the place of a function of Python's or of ours, or cannot.
 
         The warning names the caller of planaria.
         """
-        names = sorted({one.name.partition(".")[0] for one in self} & _BUILTINS)
-        if not names:
-            return
+        given = {one.name.partition(".")[0] for one in self}
+        for names, effect in (
+            (given & _BUILTINS, "cells get that instead of Python's builtin"),
+            (given & _OURS, "cells get that instead of the function of planaria"),
+            (given & _FIRST, "cells get instead the function of planaria"),
+        ):
+            if names:
+                self._warn(sorted(names), effect)
+
+    def _warn(self, names: list[str], effect: str) -> None:
         level = 2
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and _is_ours(frame.f_globals.get("__name__")):
             level, frame = level + 1, frame.f_back
         these = "a callback named" if len(names) == 1 else "callbacks named"
         warnings.warn(
-            f"{these} {', '.join(map(repr, names))}: cells get that instead of Python's builtin of this "
-            "name; {'name': ..., 'fn': ...} gives it another name",
+            f"{these} {', '.join(map(repr, names))}: {effect} of this name; "
+            "{'name': ..., 'fn': ...} gives it another name",
             stacklevel=level,
         )
 

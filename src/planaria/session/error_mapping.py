@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final, TypeVar
 
 from planaria.errors import (
@@ -22,11 +23,14 @@ from planaria.session.result import Result
 
 __all__ = ["answer_of", "effect_of", "error_of", "with_traceback"]
 
-#: Added when the execution before ran out of time, too: the state may be one in which every execution does.
+#: Added when the execution before ran out of time, too, and this one did elsewhere than in its own code: the
+#: state may be one in which every execution does.
 _NEVER_ENDS: Final = (
-    "the execution before it ended the same way. If every execution does, a thread or a __del__ method of "
+    "the execution before it ran out of time, too. If even short code does, a thread or a __del__ method of "
     "the code never ends: go back with undo() or rewind(), or start again with reset()"
 )
+#: The name of code that a traceback leads to.
+_FILE: Final = re.compile(r'^  File "(.+)", line \d+', re.MULTILINE)
 
 _Stopped = TypeVar("_Stopped", TimeoutError, LimitError, Interrupted, CrashError)
 
@@ -67,6 +71,8 @@ def _stopped_error(
 ) -> TimeoutError | LimitError | Interrupted | CrashError | Exited | None:
     """The error of an execution that was stopped or whose kernel is gone; None when the code raised."""
     stop = execution.stop
+    if execution.cell is not None and _stopped_in(outcome) == execution.cell:
+        stop.in_a_row = 1  # its own code did not end
     left = effect_of(stop)
     if isinstance(stop.failure, LimitError):
         error = LimitError(f"{stop.failure.message}; {left}", limit=stop.failure.limit)
@@ -94,6 +100,12 @@ def _stopped_error(
     return _placed(crash, execution, outcome)
 
 
+def _stopped_in(outcome: Failed) -> str | None:
+    """The name of the code in which an execution was stopped, as its traceback has it."""
+    found = _FILE.findall(outcome.traceback)
+    return found[-1] if found else None
+
+
 def effect_of(stop: Stop) -> str:
     """In words, what a stop left of the session."""
     if stop.crash is not None and stop.crash.goes_on:
@@ -101,6 +113,8 @@ def effect_of(stop: Stop) -> str:
             "the code ignored the interrupt and this executor cannot kill it: it keeps running in the "
             "background until it ends by itself, its output is dropped, and the session restarted"
         )
+    if stop.closes:
+        return "the session is closed"
     if stop.state is StopState.KEPT:
         left = "it was stopped at a line and the session has the state reached there"
     else:

@@ -368,6 +368,7 @@ def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Fa
     engine.out_of_time = engine.out_of_time + 1 if stop.reason in ("timeout", "cpu") else 0
     if type(outcome) is Failed:
         stop.in_a_row = max(1, engine.out_of_time)
+        stop.closes = engine.is_closing
         outcome = with_hint(outcome, execution.source, [one.name for one in engine.settings.registry])
         result.error = error_of(execution, result, outcome)
     error = None if result.error is None else f"{result.error}"

@@ -78,6 +78,8 @@ class Stop:
     """What a listener raised: it is raised on this side."""
     in_a_row: int = 1
     """How many executions, with this one, ran out of time one after the other."""
+    closes: bool = False
+    """Whether the session is being closed, so that nothing is left of it."""
     interruption: BaseException | None = None
     """Ctrl-C or a cancellation, which is raised on this side once the code has stopped."""
 
@@ -97,6 +99,7 @@ class ExecutionState:
         "alarm",
         "asked",
         "callbacks",
+        "cell",
         "count",
         "cpu_left",
         "deadline",
@@ -165,6 +168,8 @@ class ExecutionState:
         self.inside = True
         #: Whether it is to be interrupted.
         self.asked = False
+        #: What tracebacks call the code; None of a script.
+        self.cell = (command.name or f"<cell {count}>") if isinstance(command, RunCode) else None
         self._first = command
         self._command: Command | None = command
         #: The answers for the next command, with their calls.

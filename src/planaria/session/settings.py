@@ -98,7 +98,12 @@ class SessionSettings:
         self.registry.warn_of_builtins()
         bounds = self.limits or _usual_limits(self.executor)
         if not isinstance(self.execution_timeout_ms, NotGiven):
-            bounds = replace(bounds, timeout=_seconds_of(self.execution_timeout_ms))
+            timeout = _seconds_of(self.execution_timeout_ms)
+            if self.limits is not None and self.limits.timeout not in (Limits().timeout, timeout):
+                raise TypeError(
+                    "execution_timeout_ms= and Limits(timeout=) are the same limit: give one of them"
+                )
+            bounds = replace(bounds, timeout=timeout)
         self._set("bounds", bounds)
         if bounds.fuel is not None and self.executor is not None:
             self.executor.require("fuel_limit")
@@ -262,7 +267,10 @@ def _check_no_workspace(settings: SessionSettings) -> None:
     if settings.artifact_quota is not None:
         raise TypeError("artifact_quota= is for sessions with storage=")
     if settings.sync_deps_on_start or settings.extra_deps:
-        raise TypeError("sync_deps_on_start= and extra_deps= are for sessions with storage= or tools=")
+        raise TypeError(
+            "sync_deps_on_start= and extra_deps= are for sessions with a workspace: give storage= or tools= too, "
+            "or create it with from_base()"
+        )
 
 
 def _usual_limits(executor: Executor | None) -> Limits:

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from inspect import CORO_CREATED, getcoroutinestate
+from types import CoroutineType
+from typing import Any, Final
 
 from planaria_kernel.execution import error_reports, names, trampolines
 from planaria_kernel.execution.display import Display
 from planaria_kernel.protocol import MAX_BYTES
 
 __all__ = ["NOTHING", "Report", "Reports", "misuse"]
+
+
+def _least_references() -> int:
+    """How many `sys.getrefcount` finds of what only a variable of the calling function has."""
+    value = object()
+    return sys.getrefcount(value)
+
+
+_NOWHERE: Final = _least_references()
 
 #: A word that says what happened ("done", "error", "waiting", "answer", …), and what belongs to it.
 Report = tuple[Any, ...]
@@ -46,6 +57,8 @@ class Reports:
         self._restore = restore
         #: Bytes of the value of a cell, a larger one arrives as a Repr; and of the arguments of a host call.
         self.max_value = MAX_BYTES
+        #: The `id` of the last value that was a coroutine.
+        self._coroutine: int | None = None
         #: Whether a TypeError may come of a workspace's function that was not awaited.
         self.has_workspace = False
         self.idle = idle
@@ -73,7 +86,7 @@ class Reports:
     def _shown(self, value: Any, succeeded: bool) -> Report:
         report = NOTHING
         if value is not None:
-            self._space["_"] = value
+            self._keep(value)
             report = ("done", trampolines.call(self._describe, value))
         if succeeded and self.idle is not None:
             trampolines.call(self.idle)
@@ -83,8 +96,23 @@ class Reports:
             trampolines.call(self._display.flush)
         return report
 
+    def _keep(self, value: Any) -> None:
+        """Bind the value to `_`. A coroutine that is nowhere else any more is closed: it was reported when it
+        was the value, and Python would do so again, in the middle of another cell.
+        """
+        old, self._space["_"] = self._space.get("_"), value
+        if type(old) is CoroutineType and id(old) == self._coroutine and sys.getrefcount(old) <= _NOWHERE:
+            trampolines.call(old.close)
+
     def _describe(self, value: Any) -> dict[str, Any]:
         """A value as a report has it: encoded, as text, and shown when it has more than a text."""
+        if type(value) is CoroutineType and getcoroutinestate(value) == CORO_CREATED:
+            self._coroutine = id(value)
+            print(
+                f"RuntimeWarning: the value is the coroutine {value.__qualname__!r}, which was not awaited: "
+                "write await before the call",
+                file=sys.stderr,
+            )
         data = names.encoded(value, self.max_value)
         self._display.result(value)
         return {"value": data, "repr": names.short_repr(value)}

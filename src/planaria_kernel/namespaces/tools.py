@@ -97,7 +97,17 @@ class ToolCallable:
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """All arguments by name; the host judges the names and values."""
-        names = list(self.__signature__.parameters)
+        parameters = self.__signature__.parameters.values()
+        rest = next((one.name for one in parameters if one.kind is one.VAR_POSITIONAL), None)
+        # Without `*rest`, those that the function wants by keyword may be given by their place all the same.
+        names = [
+            one.name
+            for one in parameters
+            if one.kind is one.POSITIONAL_OR_KEYWORD or (one.kind is one.KEYWORD_ONLY and rest is None)
+        ]
+        if rest is not None and len(args) > len(names):
+            kwargs = {**kwargs, f"*{rest}": list(args[len(names) :])}
+            args = args[: len(names)]
         if len(args) > len(names):
             raise TypeError(
                 f"{self.__qualname__}() takes {len(names)} arguments but {len(args)} were given; "

@@ -21,6 +21,7 @@ __all__ = [
     "enable",
     "is_enabled",
     "name_of",
+    "numeric_address",
     "os_error",
     "pretended_address",
 ]
@@ -114,12 +115,18 @@ def descriptor_of(number: int) -> int:
     return _FIRST_DESCRIPTOR | (((number >> 12) + number) & (_FIRST_DESCRIPTOR - 1))
 
 
-def pretended_address(name: str) -> str:
-    """The address that stands for a name; an address stands for itself."""
+def numeric_address(name: str) -> str | None:
+    """An address in its usual form, None for what is a name."""
     try:
         return str(ipaddress.ip_address(name))
     except ValueError:
-        pass
+        return None
+
+
+def pretended_address(name: str) -> str:
+    """The address that stands for a name; an address stands for itself."""
+    if (address := numeric_address(name)) is not None:
+        return address
     name = name.lower().removesuffix(".")
     address = _addresses.get(name)
     if address is None:

@@ -73,12 +73,15 @@ def _change_socket(module: Any) -> None:
     stream, tcp = module.SocketKind.SOCK_STREAM, module.IPPROTO_TCP
 
     def address_of(host: Any) -> str:
-        if not link.is_enabled():
-            raise module.gaierror(module.EAI_AGAIN, link.NO_NETWORK)
         if isinstance(host, (bytes, bytearray)):
             host = bytes(host).decode("ascii")
         if not isinstance(host, str):
             raise TypeError("getaddrinfo() argument 1 must be string or None")
+        if not link.is_enabled():
+            # What needs no question is known without a network, too.
+            if (address := "127.0.0.1" if host == "localhost" else link.numeric_address(host)) is None:
+                raise module.gaierror(module.EAI_AGAIN, link.NO_NETWORK)
+            return address
         return link.pretended_address(host)
 
     def getaddrinfo(
@@ -89,7 +92,9 @@ def _change_socket(module: Any) -> None:
         proto: int = 0,
         flags: int = 0,
     ) -> list[Any]:
-        address = "127.0.0.1" if host is None and link.is_enabled() else address_of(host)
+        if flags & module.AI_PASSIVE and not link.is_enabled():
+            raise module.gaierror(module.EAI_AGAIN, link.NO_NETWORK)  # asyncio would not say why
+        address = "127.0.0.1" if host is None else address_of(host)
         number = port_of(port)
         if ":" in address:
             return [(module.AddressFamily.AF_INET6, stream, tcp, "", (address, number, 0, 0))]

@@ -47,7 +47,9 @@ def test_bad_arguments() -> None:
     """What is not a storage, and dependencies without a workspace, are refused."""
     with pytest.raises(TypeError, match=r"storage= must be a planaria.Storage or None, not str"):
         Session(storage="./data")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="sync_deps_on_start= and extra_deps= are for sessions with storage="):
+    with pytest.raises(
+        TypeError, match="sync_deps_on_start= and extra_deps= are for sessions with a workspace"
+    ):
         Session(sync_deps_on_start=True)
 
 

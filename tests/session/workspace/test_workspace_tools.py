@@ -34,6 +34,38 @@ def test_tools_in_code(make: Any, constructor: str) -> None:
     assert value(session, together) == ["0", "1", "2", "3"]
 
 
+def test_any_number_of_arguments() -> None:
+    """A function with `*args` and `**kwargs` takes them as in Python, and shows them in its signature."""
+
+    def collect(first: int, *rest: int, last: int = 0, **more: str) -> Any:
+        return first, rest, last, more
+
+    def anything(*args, **kwargs):  # type: ignore[no-untyped-def]
+        return args, kwargs
+
+    with Session(tools=[collect, anything]) as session:
+        assert session.execute("tools.collect(1, 2, '3', last=4, name='x')").value == (
+            1,
+            (2, 3),
+            4,
+            {"name": "x"},
+        )
+        assert session.execute("tools.collect(first=1)").value == (1, (), 0, {})
+        assert session.execute("await tools.anything(1, 'b', c=3)").value == ((1, "b"), {"c": 3})
+        assert session.execute("await tools.anything.call_async(1)").value == ((1,), {})
+        session.execute("import inspect")
+        shown = session.execute(
+            "str(inspect.signature(tools.collect)), str(inspect.signature(tools.anything))"
+        )
+        assert shown.value == (
+            "(first: int, *rest: int, last: int = 0, **more: str)",
+            "(*args: Any, **kwargs: Any)",
+        )
+        stubs = session.tools.stubs()
+        assert "def collect(first: int, *rest: int, last: int = 0, **more: str)" in stubs
+        compile(stubs, "stubs", "exec")
+
+
 def test_errors_of_tools(make: Any, constructor: str) -> None:
     """A tool's failure is an exception in the code, with exit code and output; builtin ones keep their type."""
     session = make(constructor)

@@ -174,7 +174,7 @@ def test_classes_that_pydantic_does_not_know_are_checked_by_instance() -> None:
 
 
 def test_all_kinds_of_parameters() -> None:
-    """Positional-only parameters can be given by name, `**` takes what has no parameter, `*` is not offered."""
+    """Positional-only parameters can be given by name, `**` takes what has no parameter, `*` a list."""
 
     def function(a: int, b: int = 2, /, *rest: int, c: int = 3, **more: Any) -> Any:
         return (a, b, rest, c, more)
@@ -182,7 +182,15 @@ def test_all_kinds_of_parameters() -> None:
     assert call(function, a=1) == (1, 2, (), 3, {})
     assert call(function, b=5, a=1, c=6, d=7) == (1, 5, (), 6, {"d": 7})
     names = [one["name"] for one in ToolRegistry([function]).list()[0]["callables"][0]["parameters"]]
-    assert names == ["a", "b", "c"]
+    assert names == ["a", "b", "*rest", "c", "**more"]
+    assert call(function, a=1, b=2, **{"*rest": ["3", 4]}) == (1, 2, (3, 4), 3, {})
+    for arguments, message in (
+        ({"a": 1, "*rest": [3]}, r"needs b before \*rest"),
+        ({"a": 1, "b": 2, "*rest": ["x"]}, r"\*rest: Input should be a valid integer"),
+        ({"a": 1, "b": 2, "*rest": 3}, r"\*rest is a list, not int"),
+    ):
+        with pytest.raises(ToolArgumentError, match=message):
+            call(function, **arguments)
 
 
 def test_builtins_partials_and_lambdas() -> None:

@@ -62,7 +62,19 @@ class PythonTool(Tool):
 class _Function:
     """A function, what is known of its parameters, and how they are checked."""
 
-    __slots__ = ("_any", "_call", "_leading", "_required", "_title", "_undefault", "_validators", "shown")
+    __slots__ = (
+        "_any",
+        "_call",
+        "_each",
+        "_leading",
+        "_positional",
+        "_required",
+        "_rest",
+        "_title",
+        "_undefault",
+        "_validators",
+        "shown",
+    )
 
     def __init__(self, name: str, title: str, function: Callable[..., Any]) -> None:
         from planaria.workspace.tools import annotations
@@ -72,6 +84,12 @@ class _Function:
         self._validators: dict[str, Callable[[Any], Any] | None] = {}
         #: Parameters that can only be given by their place.
         self._leading: list[str] = []
+        #: Those that can be given by their place, in order.
+        self._positional: list[str] = []
+        #: The parameter `*name`, with its star.
+        self._rest: str | None = None
+        #: What checks each value of `*name` and of `**name`, by these names.
+        self._each: dict[str, Callable[[Any], Any] | None] = {}
         #: Those whose default cannot be shown: None stands for it.
         self._undefault: set[str] = set()
         required: list[str] = []
@@ -82,12 +100,19 @@ class _Function:
         hints = {} if signature is None else annotations.resolve_annotations(function, signature)
         shown: list[ToolParameter] = []
         for parameter in () if signature is None else signature.parameters.values():
-            if parameter.kind is parameter.VAR_KEYWORD:
-                self._any = True
-                continue
-            if parameter.kind is parameter.VAR_POSITIONAL:
-                continue
             hint = hints.get(parameter.name, Any)
+            if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+                stars = "**" if parameter.kind is parameter.VAR_KEYWORD else "*"
+                self._any = self._any or stars == "**"
+                self._rest = self._rest if stars == "**" else f"*{parameter.name}"
+                self._each[stars] = annotations.validator_of(hint)
+                text = annotations.described_by(hint) or said.get(parameter.name, "")
+                shown.append(
+                    ToolParameter(stars + parameter.name, annotations.annotation_text(hint), description=text)
+                )
+                continue
+            if parameter.kind is not parameter.KEYWORD_ONLY:
+                self._positional.append(parameter.name)
             self._validators[parameter.name] = annotations.validator_of(hint)
             if parameter.kind is parameter.POSITIONAL_ONLY:
                 self._leading.append(parameter.name)
@@ -110,8 +135,12 @@ class _Function:
     def __call__(self, arguments: Mapping[str, Any]) -> Any:
         validators = self._validators
         given = {}
+        rest: list[Any] = []
         for name, value in arguments.items():
-            validator = validators.get(name)
+            if name == self._rest:
+                rest = self._checked_rest(name, value)
+                continue
+            validator = validators.get(name) if name in validators else self._each.get("**")
             if validator is not None and (value is not None or name not in self._undefault):
                 try:
                     value = validator(value)
@@ -128,6 +157,11 @@ class _Function:
             for name in self._undefault:
                 if given.get(name, self) is None:
                     del given[name]
+        if rest:
+            missing = [name for name in self._positional if name not in given]
+            if missing:
+                raise ToolArgumentError(f"{self._title}() needs {', '.join(missing)} before {self._rest}")
+            return self._call(*(given.pop(name) for name in self._positional), *rest, **given)
         if not self._leading:
             return self._call(**given)
         leading = []
@@ -139,6 +173,17 @@ class _Function:
         if stray:
             raise ToolArgumentError(f"{self._title}() accepts {stray[0]!r} only after the ones before it")
         return self._call(*leading, **given)
+
+    def _checked_rest(self, name: str, values: Any) -> list[Any]:
+        if not isinstance(values, (list, tuple)):
+            raise ToolArgumentError(f"{self._title}(): {name} is a list, not {type(values).__name__}")
+        validator = self._each["*"]
+        if validator is None:
+            return list(values)
+        try:
+            return [validator(value) for value in values]
+        except ValueError as error:
+            raise self._misfit(name, error) from None
 
     def _misfit(self, name: str, error: ValueError) -> ToolArgumentError:
         """What pydantic says of a value, in one line for each thing."""

@@ -81,9 +81,14 @@ def _tool(tool: Tool, with_docstrings: bool) -> list[str]:
 
 def _function(function: ToolCallable, name: str, with_docstrings: bool) -> list[str]:
     ordered = sorted(function.parameters, key=lambda one: not one.required)
+    if any(one.name.startswith("*") for one in function.parameters):
+        ordered = list(function.parameters)  # as the function has them
     parameters = [_parameter(one) for one in ordered]
     returns = _annotation(function.returns)
-    shown = ["*", *parameters] if parameters else []
+    needs_star = any(not one.name.startswith("*") for one in ordered) and not any(
+        one.name.startswith("*") and not one.name.startswith("**") for one in ordered
+    )
+    shown = ["*", *parameters] if needs_star else parameters
     head = f"def {name}({', '.join(shown)}) -> {returns}:"
     if len(head) > _WIDTH:
         head = f"def {name}(\n{_INDENT}{f',{chr(10)}{_INDENT}'.join(shown)},\n) -> {returns}:"
@@ -95,7 +100,7 @@ def _function(function: ToolCallable, name: str, with_docstrings: bool) -> list[
 
 def _parameter(parameter: ToolParameter) -> str:
     annotation = _annotation(parameter.type)
-    if parameter.required:
+    if parameter.required or parameter.name.startswith("*"):
         return f"{parameter.name}: {annotation}"
     default = repr(parameter.default)
     try:

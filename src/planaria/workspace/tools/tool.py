@@ -18,7 +18,7 @@ class ToolParameter:
     """One parameter of a callable."""
 
     name: str
-    """An identifier."""
+    """An identifier; `*name` takes any number of arguments, as a list, `**name` any that have other names."""
     type: str = "Any"
     """The annotation as Python code writes it: `str`, `list[int]`, `Literal['a', 'b']`."""
     required: bool = False
@@ -44,7 +44,7 @@ class ToolCallable:
     """An identifier."""
     description: str = ""
     parameters: tuple[ToolParameter, ...] = ()
-    """All of them can be given by keyword."""
+    """All of them can be given by keyword, but for one with stars."""
     returns: str = "Any"
     """The annotation of what it returns."""
 
