@@ -72,6 +72,25 @@ def run_simple(compiler: Compiler, node: Simple, tested: bool) -> Code:
 
 def _run_simple(compiler: Compiler, node: Simple, tested: bool) -> Code:
     prepared = _prepare(compiler, node)
+    if tested and prepared.substitutes:
+        return _with_tested_substitutions(_run_prepared(compiler, node, prepared, tested))
+    return _run_prepared(compiler, node, prepared, tested)
+
+
+def _with_tested_substitutions(code: Code) -> Code:
+    """A command whose status is looked at: in its substitutions, `set -e` holds for nothing either."""
+
+    def run(sh: Interpreter) -> int:
+        sh.suppressed += 1
+        try:
+            return code(sh)
+        finally:
+            sh.suppressed -= 1
+
+    return run
+
+
+def _run_prepared(compiler: Compiler, node: Simple, prepared: _Prepared, tested: bool) -> Code:
     if not node.words:
         return _run_assignments(compiler, node, prepared, tested)
     if prepared.name == "local" and not node.redirects and not node.assignments:
@@ -216,9 +235,8 @@ def _run_general(compiler: Compiler, node: Simple, prepared: _Prepared, tested: 
                 return 0
             argv = arguments(sh)
             if prepared.temporary and argv:
-                bound = sh.bind_temporary(prepared.temporary, argv)
-                if not bound:
-                    return 1 if tested else sh.failed(1)
+                sh.bind_temporary(prepared.temporary, argv)
+                bound = True
             if tracing:
                 sh.trace(argv)
             if prepared.redirect is not None:
@@ -350,9 +368,8 @@ def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode
                 return 0
             argv = prepared.arguments(sh)
             if prepared.temporary and argv:
-                bound = sh.bind_temporary(prepared.temporary, argv)
-                if not bound:
-                    return 1 if tested else sh.failed(1)
+                sh.bind_temporary(prepared.temporary, argv)
+                bound = True
             if tracing:
                 sh.trace(argv)
             if prepared.redirect is not None:

@@ -131,24 +131,20 @@ def _is_special(shell: Interpreter, name: str) -> bool:
 
 def bind_temporary(
     shell: Interpreter, assignments: list[Callable[[Interpreter, Scope], None]], argv: list[str]
-) -> bool:
-    """Make the variables that the command `argv` has for as long as it runs. False when one is read-only
-    and the command does not run for it, as in POSIX mode, where that of a special builtin ends the shell."""
+) -> None:
+    """Make the variables that the command `argv` has for as long as it runs. In POSIX mode one that is
+    read-only ends the shell where the command is a special builtin, and else what stands on its line."""
     scope = Scope(temporary=True)
     variables = shell.variables
     variables.scopes.append(scope)
     try:
         for assign in assignments:
             assign(shell, scope)
-    except ReadonlyError:
+    except BaseException as error:
         variables.pop()
-        if _is_special(shell, argv[0]):
-            raise
-        return False
-    except BaseException:
-        variables.pop()
+        if isinstance(error, ReadonlyError) and not _is_special(shell, argv[0]):
+            error.fatal = False
         raise
-    return True
 
 
 def unbind_temporary(shell: Interpreter, argv: list[str]) -> None:

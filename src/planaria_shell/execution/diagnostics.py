@@ -113,7 +113,7 @@ def complain(shell: Interpreter, message: str) -> None:
 
 def report_error(shell: Interpreter, error: ShellError) -> None:
     """Write an error's message, unless it has been written."""
-    if isinstance(error, ReadonlyError) and shell.posix and not shell.interactive:
+    if isinstance(error, ReadonlyError) and shell.posix and not (shell.interactive or error.reported):
         # By POSIX it ends the shell, where no command but an assignment is what failed.
         error.fatal, error.status = True, 127
     if not error.reported:

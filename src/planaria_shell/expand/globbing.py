@@ -55,12 +55,9 @@ def _components(pattern: str) -> list[str]:
 def glob(pattern: str, cwd: str, options: GlobOptions) -> list[str]:
     """The sorted names that match `pattern`, relative to `cwd` when the pattern is; empty for none."""
     components = _components(pattern)
-    absolute = pattern.startswith("/")
-    found = ["/"] if absolute else [""]
-    if absolute:
-        components = components[1:]
-    while components and components[0] == "" and len(components) > 1:
-        components.pop(0)
+    root = pattern[: len(pattern) - len(pattern.lstrip("/"))]
+    found = [root]
+    components = components[len(root) :]
     if options.globstar:
         # One after another they are one.
         pairs = zip(["", *components], components, strict=False)
@@ -71,6 +68,9 @@ def glob(pattern: str, cwd: str, options: GlobOptions) -> list[str]:
             if last:
                 found = [name + "/" for name in found if name and os.path.isdir(os.path.join(cwd, name))]
                 found = [name[:-1] if name.endswith("//") else name for name in found]
+            elif all(is_literal(one, extglob=options.extglob) for one in components[:place]):
+                # Behind what is no pattern, all slashes stay.
+                found = [name + ("/" if name.endswith("/") else "//") for name in found]
             continue
         named = all(is_literal(one, extglob=options.extglob) for one in components[:place])
         if options.globstar and component == "**":

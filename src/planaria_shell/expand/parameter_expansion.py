@@ -322,8 +322,15 @@ def _spaced(sh: Interpreter) -> str:
 
 
 def referred(sh: Interpreter, part: Parameter) -> str | None:
-    """What `${!ref}` gives for a nameref: the name it refers to."""
+    """What `${!ref}` gives for a nameref: the name that the last one of a chain refers to."""
     variable = sh.table.get(part.name)
-    if variable is not None and variable.flags & NAMEREF and part.subscript is None:
-        return variable.value or ""
-    return None
+    if variable is None or not variable.flags & NAMEREF or part.subscript is not None:
+        return None
+    seen = {part.name}
+    while True:
+        name = variable.value or ""
+        following = sh.table.get(name)
+        if following is None or not following.flags & NAMEREF or name in seen:
+            return name
+        seen.add(name)
+        variable = following

@@ -128,7 +128,7 @@ class WordCompiler:
         """The word as an extended regular expression: what is quoted stands for itself."""
         codes: list[str | TextCode] = []
         inside = False
-        for part in word.parts:
+        for part in with_tildes(word.parts, assignment=False):
             if isinstance(part, Literal):
                 codes.append(part.text)
                 inside = part.text.rfind("[") > part.text.rfind("]", 1) if "[" in part.text else inside
@@ -140,7 +140,7 @@ class WordCompiler:
                 code = self.part_text(part, quoted=False)
                 if isinstance(code, str):
                     codes.append(code if inside else regex_escape(code))
-                elif isinstance(part, DoubleQuoted) and not inside:
+                elif isinstance(part, DoubleQuoted | Tilde) and not inside:
                     codes.append(regex_escaped(code))
                 else:
                     codes.append(code)

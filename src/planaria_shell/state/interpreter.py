@@ -95,8 +95,8 @@ class Interpreter(State, ABC):
     @abstractmethod
     def bind_temporary(
         self, assignments: list[Callable[[Interpreter, Scope], None]], argv: list[str]
-    ) -> bool:
-        """Make the variables that the command `argv` has while it runs; False when it may not run."""
+    ) -> None:
+        """Make the variables that the command `argv` has for as long as it runs."""
 
     @abstractmethod
     def unbind_temporary(self, argv: list[str]) -> None:

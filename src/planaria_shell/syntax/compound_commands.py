@@ -133,7 +133,7 @@ def _for(parser: CommandParser, word: str, line: int) -> For | ArithmeticFor | S
     expand_next_alias(lexer)
     match = WORD.match(lexer.source, lexer.position)
     if match is None:
-        raise lexer.unexpected()
+        raise lexer.unexpected(on_line=True)
     name = match.group()
     lexer.position = match.end()
     words: list[Word] | None = None
@@ -213,7 +213,7 @@ def _case(parser: CommandParser, line: int) -> Case:
     lexer.skip()
     word = lexer.word()
     if word is None:
-        raise lexer.unexpected()
+        raise lexer.unexpected(on_line=True)
     lexer.newlines()
     if not re.compile(r"in(?=\s|$)").match(lexer.source, lexer.position):
         raise lexer.unexpected()
@@ -223,14 +223,15 @@ def _case(parser: CommandParser, line: int) -> Case:
         char = lexer.newlines()
         if reserved(parser, "esac"):
             return Case(word, items, [], line)
-        if char == "(":
+        opened = char == "("
+        if opened:
             lexer.position += 1
             lexer.skip()
         patterns: list[Word] = []
         while True:
             pattern = lexer.word()
             if pattern is None:
-                raise lexer.unexpected()
+                raise lexer.unexpected(on_line=opened or bool(patterns))
             patterns.append(pattern)
             char = lexer.skip()
             if char == "|":
@@ -240,7 +241,7 @@ def _case(parser: CommandParser, line: int) -> Case:
             if char == ")":
                 lexer.position += 1
                 break
-            raise lexer.unexpected()
+            raise lexer.unexpected(on_line=True)
         body = parser.sequence(_ESAC)
         if parser.closer:
             items.append(CaseItem(patterns, body, ";;"))
@@ -259,7 +260,7 @@ def _function(parser: CommandParser, line: int) -> Function:
     lexer.skip()
     match = WORD.match(lexer.source, lexer.position)
     if match is None:
-        raise lexer.unexpected()
+        raise lexer.unexpected(on_line=True)
     name = match.group()
     lexer.position = match.end()
     if lexer.skip() == "(" and lexer.source[lexer.position + 1 :].lstrip(" \t").startswith(")"):
@@ -286,7 +287,8 @@ def parse_function_body(parser: CommandParser, name: str, line: int) -> Function
 
 def _coprocess(parser: CommandParser, line: int) -> Coprocess:
     lexer = parser.lexer
-    lexer.skip()
+    if not lexer.skip():
+        raise lexer.unexpected(on_line=True)
     match = _COPROCESS_NAME.match(lexer.source, lexer.position)
     if match is None or RESERVED_WORD.match(lexer.source, lexer.position):
         return Coprocess("COPROC", parser.command(), [], line)

@@ -11,7 +11,7 @@ __all__ = ["Cursor", "ansi_c"]
 
 _ANSI = re.compile(
     r"\\(?:([abeEfnrtv\\'\"?])|([0-7]{1,3})|x\{([0-9a-fA-F]+)\}|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})"
-    r"|U([0-9a-fA-F]{1,8})|c(.))",
+    r"|U([0-9a-fA-F]{1,8})|c(\\\\|.))",
     re.DOTALL,
 )
 _ANSI_LETTERS = {
@@ -32,7 +32,8 @@ def ansi_c(text: str) -> str:
         if letter is not None:
             return _ANSI_LETTERS[letter]
         if control is not None:
-            return chr(ord(control.upper()) & 0x1F) if control != "?" else "\x7f"
+            # A backslash may stand for itself, or be written twice.
+            return chr(ord(control[0].upper()) & 0x1F) if control != "?" else "\x7f"
         if short is not None or long is not None:
             code = int(short or long, 16)
             return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else ""

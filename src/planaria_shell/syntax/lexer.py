@@ -203,15 +203,16 @@ class Lexer(ExpansionLexer):
             (line, f"here-document at line {redirect.line} delimited by end-of-file (wanted `{delimiter}')")
         )
 
-    def unexpected(self) -> ShellSyntaxError:
-        """The error for the token at the current position."""
+    def unexpected(self, *, on_line: bool = False) -> ShellSyntaxError:
+        """The error for the token at the current position. `on_line`: what is missing here must stand on this
+        line, so what is wrong at the end of the source is that a line ends there."""
         char = self.skip()
-        if char == "":
+        if char == "" and not on_line:
             error = self.fail("syntax error: unexpected end of file", incomplete=True)
             if not self.source.endswith("\n"):
                 error.line += 1
             return error
-        if char == "\n":
+        if char in ("\n", ""):
             token = "newline"
         else:
             match = TOKEN.match(self.source, self.position) or WORD.match(self.source, self.position)

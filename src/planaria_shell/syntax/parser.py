@@ -271,12 +271,12 @@ class Parser:
             lexer.position = match.end()
             lexer.skip()
             if word == "time":
-                option = re.compile(r"-p(?=\s|$)").match(lexer.source, lexer.position)
+                option = re.compile(r"-p(?=[\s;&|()<>]|$)").match(lexer.source, lexer.position)
                 if option is not None:
                     timed = "time -p"
                     lexer.position = option.end()
                     lexer.skip()
-                option = re.compile(r"--(?=\s|$)").match(lexer.source, lexer.position)
+                option = re.compile(r"--(?=[\s;&|()<>]|$)").match(lexer.source, lexer.position)
                 if option is not None:
                     lexer.position = option.end()
                     lexer.skip()

@@ -186,8 +186,7 @@ class _Printer:
             for item in node.items:
                 patterns = " | ".join(pattern.source for pattern in item.patterns)
                 text += " " * deeper + f"{patterns})\n"
-                if item.body.items:
-                    text += self.sequence(item.body, deeper + 4) + "\n"
+                text += (self.sequence(item.body, deeper + 4) if item.body.items else "") + "\n"
                 text += " " * deeper + f"{item.end}\n"
             text += f"{pad}esac"
         elif isinstance(node, ArithmeticCommand):
@@ -213,7 +212,7 @@ class _Printer:
                 # What follows a here-document stands below it.
                 text += f"{self._documents()}  " if self.documents else " "
             text += self.command(stage, indent)
-        return text.rstrip() if not node.stages else text
+        return text
 
     def simple(self, node: Simple) -> str:
         items: list[Word | Assignment] = [*node.assignments, *node.words]

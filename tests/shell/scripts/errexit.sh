@@ -53,3 +53,5 @@ trap 'echo ERR $?' ERR; $(exit 3); $(exit 4) > /dev/null; x= $(exit 5); ! $(exit
 set -e; f() { $(exit 4); echo in; }; f || echo tested; f; echo no
 # ----
 set -e; $(exit 3) | cat; echo piped; (echo sub; $(exit 5); echo no); echo no
+# ----
+a=5; set -e;  shopt -s inherit_errexit; x=$(false; echo b) || echo failed; if x=$(false; echo c); then echo "then $x"; fi; echo $(false; echo d) || echo q; ! echo $(false; echo e); f() { echo $(false; echo g);  }; f || echo h; x=$(set -e; false; echo i) || echo $x; (false; echo j) || echo k; x=$( (false; echo l) ) || echo m; shopt -u inherit_errexit; x=$(set -e; false; echo i) || echo $x; set +e; x=$(set -e; false; echo r) || echo w$x; x=$(trap "echo ERR" ERR; false) || echo x$x; set -E; trap "echo T >&2" ERR; x=$(false; echo y) || :; x=$(false; :); x=$(false) && :; set -e; set -o posix; x=$(false; echo n) || echo p; x=$(false; echo n); echo q

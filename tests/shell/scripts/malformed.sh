@@ -25,3 +25,7 @@ echo x 1>&2>f; cat f; echo 'a' 2>&1>g; cat g
 alias sp='echo ' w=W; shopt -s expand_aliases
 sp "w" w w
 sp $u w
+# ----
+for text in for select case function coproc 'case x in a' 'case x in (' 'case x in a|' 'case x in' 'for x' 'case x in a) b' 'if' 'function f' 'for x in'; do eval "$text"; echo $?; bash -c "$text"; echo $?; done 2>&1 | sed 's/^.*line/line/'
+# ----
+f() { case x in a) ;; b) c;; d) ;; esac; case y in z) ;& w) esac; time; time -p; x; }; declare -f f; echo $'\c\\x' $'a\c\\\'b' | od -c; [[ a~b =~ ~ ]] && echo no; [[ $HOME =~ ~$ ]] && echo home; [[ '~' =~ "~" ]] && echo quoted

@@ -21,3 +21,7 @@ echo [ab; echo [; echo a[; shopt -s failglob; echo [ab; echo ok; echo 'q'*; echo
 shopt -s nullglob; for f in *.none; do echo $f; done; echo *.none x; a=(*.none); echo ${#a[@]}; set -f; echo *; echo "done"
 # ----
 touch .h a.c b; GLOBIGNORE='*.c'; echo *; unset GLOBIGNORE; echo *; GLOBIGNORE=x; shopt dotglob; shopt -u dotglob; echo *; set -f; GLOBIGNORE=y; set +f; echo *; GLOBIGNORE=; shopt dotglob; echo *
+# ----
+mkdir -p a/c; touch a/b a/c/d; echo a//b*; echo *//b; echo a///c/*; echo ./a//c//d*; echo .//*; echo //*tmp /*tmp ///*tmp | tr ' ' '\n' | grep -c /tmp; echo *//; echo a//*/; echo a/*//d; shopt -s globstar; echo **//b; echo a//**; echo */.//b
+# ----
+a=5; declare -n r=a q=r s=q; echo ${!q} ${!s} ${!r} $s
