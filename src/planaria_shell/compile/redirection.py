@@ -33,6 +33,7 @@ __all__ = [
     "redirected",
     "redirected_stream",
     "restore",
+    "target_of",
 ]
 
 
@@ -130,10 +131,14 @@ def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = Tru
         raise failure from None
 
 
+def _restricted(name: str) -> ShellError:
+    return ShellError(f"{name}: restricted: cannot redirect output")
+
+
 def _open_target(shell: Interpreter, name: str, mode: str, *, clobber: bool) -> Stream:
     """Open the target of a redirection, unless a restricted shell may not write into it."""
     if shell.restricted and mode != _READ:
-        raise ShellError(f"{name}: restricted: cannot redirect output")
+        raise _restricted(name)
     return open_stream(shell, name, mode, clobber=clobber)
 
 
@@ -146,17 +151,17 @@ def compile_redirect(redirect: Redirect, words: WordCompiler) -> RedirectCode:
     elif operator == "<<<":
         code = _here(redirect, words.text(redirect.target), "\n")
     elif operator in ("<&", ">&"):
-        code = _duplicate(redirect, _single(redirect, words), operator)
+        code = _duplicate(redirect, target_of(redirect, words), operator)
     elif operator in ("&>", "&>>"):
-        code = _both(_single(redirect, words), _APPEND if operator == "&>>" else _WRITE)
+        code = _both(target_of(redirect, words), _APPEND if operator == "&>>" else _WRITE)
     else:
         default = 0 if operator in ("<", "<>") else 1
         mode = _WRITE if operator == ">|" else operator
-        code = _file(redirect, _single(redirect, words), mode, default, operator == ">|")
+        code = _file(redirect, target_of(redirect, words), mode, default, operator == ">|")
     return code
 
 
-def _single(redirect: Redirect, words: WordCompiler) -> TextCode:
+def target_of(redirect: Redirect, words: WordCompiler) -> TextCode:
     """The target, which must expand to one word."""
     constant = words.constant(redirect.target)
     if constant is not None and not any(char in constant for char in "*?[{"):
@@ -235,6 +240,23 @@ def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: 
             fds[number] = stream
 
         return read
+
+    if not redirect.variable:
+        number = default if redirect.fd is None else redirect.fd
+
+        def write(sh: Interpreter, saved: Saved) -> None:
+            name = target(sh)
+            if sh.restricted:
+                raise _restricted(name)
+            stream = open_stream(sh, name, mode, clobber=force or not sh.noclobber)
+            if number >= sh.open_files:
+                stream.release()
+                raise ShellError(f"{number}: Bad file descriptor")
+            fds = sh.fds
+            saved.append((number, fds.pop(number, None)))
+            fds[number] = stream
+
+        return write
 
     def apply(sh: Interpreter, saved: Saved) -> None:
         name = target(sh)

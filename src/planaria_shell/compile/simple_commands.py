@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Generator
 
 from planaria_shell.compile.compiler import Compiler
+from planaria_shell.compile.file_commands import run_file_command
 from planaria_shell.compile.redirection import RedirectCode, Saved, compile_redirects, let_go, restore
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.braces import has_braces
@@ -78,7 +79,8 @@ def _run_simple(compiler: Compiler, node: Simple, tested: bool) -> Code:
         quick = _local_values(compiler, node)
         if quick is not None:
             return _run_local(compiler, node, quick, _run_general(compiler, node, prepared, tested))
-    return _run_general(compiler, node, prepared, tested)
+    general = _run_general(compiler, node, prepared, tested)
+    return run_file_command(compiler.words, node, tested, general) or general
 
 
 def _local_values(
