@@ -1,4 +1,4 @@
-"""What scripts do with many files, without a list of arguments: `[ -f "$f" ]`, `read -r line < $f`.
+"""What scripts do with many files: `[ -f "$f" ]`, `read -r line < $f`, `echo text > $f`.
 
 Each is for one common form of a simple command, and leaves whatever else there is (functions of that name,
 `set -x`, devices, errors) to the general code.
@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import os
 
-from planaria_shell.compile.redirection import target_of
+from planaria_shell.compile.redirection import let_go, open_stream, redirection_failed, target_of
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.condition_operators import unary_test
 from planaria_shell.expand.words import TextCode, WordCompiler
+from planaria_shell.state.builtin import PURE_BUILTINS
 from planaria_shell.state.interpreter import Code, Interpreter
 from planaria_shell.state.resources import FROM_THE_START
 from planaria_shell.state.streams import CAPACITY, flush_all
 from planaria_shell.state.variable import SHORT, SLOW_WRITE, is_name
 from planaria_shell.state.variables import Variables
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part, Quoted, Simple, Word
+from planaria_shell.syntax.word_contents import has_process
 
 __all__ = ["run_file_command"]
 
+#: Builtins that leave the shell's descriptors as they are.
+_REDIRECTED = PURE_BUILTINS | {"read"}
 #: Operators of one operand that cannot fail.
 _UNARY = frozenset(["-n", "-z", "-e", "-f", "-d", "-s", "-r", "-w", "-x", "-L", "-h"])
 
@@ -32,9 +36,10 @@ def run_file_command(words: WordCompiler, node: Simple, tested: bool, general: C
     texts = [word.literal() if isinstance(word, Word) else None for word in node.words]
     if texts[0] == "[" and not node.redirects:
         return _run_test(words, node, texts, tested, general)
-    if texts[0] == "read" and len(node.redirects) == 1:
-        return _run_read(words, node, texts, tested, general)
-    return None
+    if texts[0] not in _REDIRECTED or len(node.redirects) != 1 or node.redirects[0].variable:
+        return None
+    reading = _run_read(words, node, texts, tested, general) if texts[0] == "read" else None
+    return reading or _run_redirected(words, node, texts[0], tested, general)
 
 
 def _run_test(
@@ -81,7 +86,7 @@ def _run_read(
 ) -> Code | None:
     """`read -r name < file`: the file's first line, for which no descriptor of the shell's is needed."""
     redirect = node.redirects[0]
-    if redirect.operator != "<" or redirect.fd not in (None, 0) or redirect.variable:
+    if redirect.operator != "<" or redirect.fd not in (None, 0):
         return None
     if len(texts) != 3 or texts[1] != "-r" or texts[2] is None or not is_name(texts[2]):
         return None
@@ -128,6 +133,69 @@ def _run_read(
             sh.status = 1
             return sh.failed(1)
         return 1
+
+    return run
+
+
+def _run_redirected(words: WordCompiler, node: Simple, name: str, tested: bool, general: Code) -> Code | None:
+    """Such a builtin with one file as its input or output."""
+    redirect = node.redirects[0]
+    mode = redirect.operator
+    if mode not in ("<", ">", ">>") or has_process([*node.words, *node.redirects]):
+        return None
+    number = redirect.fd if redirect.fd is not None else 0 if mode == "<" else 1
+    arguments = words.arguments([word for word in node.words if isinstance(word, Word)])
+    target = target_of(redirect, words)
+    line = node.line
+
+    def run(sh: Interpreter) -> int:
+        builtin = sh.builtins.get(name)
+        if (
+            sh.tracing
+            or builtin is None
+            or name in sh.functions
+            or sh.restricted
+            or sh.bounds is not FROM_THE_START
+            or number >= sh.open_files
+            or (tested and sh.watching)
+        ):
+            return general(sh)
+        sh.line = line
+        sh.node = node
+        counters = sh.counters
+        counters.commands += 1
+        if counters.commands > counters.next_check:
+            counters.check()
+        sh.substitution_status = 0
+        argv = arguments(sh)
+        try:
+            stream = open_stream(sh, target(sh), mode, clobber=not sh.noclobber)
+        except ShellError as error:
+            status = redirection_failed(sh, argv, error)
+            return status if tested else sh.failed(status)
+        fds = sh.fds
+        before = fds.get(number)
+        fds[number] = stream
+        try:
+            status = builtin(sh, argv)
+        except ShellError as error:
+            sh.report_error(error)
+            raise
+        finally:
+            # A trap may have put another one there.
+            current = fds.pop(number, None)
+            if before is not None:
+                fds[number] = before
+            failed = current is not None and let_go(sh, current, name)
+        sh.last_argument = argv[-1]
+        sh.pipe_statuses = None
+        if failed:
+            status = status or 1
+        if status and sh.watching and not tested:
+            sh.status = status
+            sh.node = node
+            return sh.failed(status)
+        return status
 
     return run
 

@@ -10,14 +10,14 @@ from planaria_shell.expand.constant_words import TextCode, constant_text
 from planaria_shell.expand.fields import Fields
 from planaria_shell.state.interpreter import Interpreter
 
-__all__ = ["ArgumentsCode", "Item", "gather", "plain_fields"]
+__all__ = ["UNSPLIT", "ArgumentsCode", "Item", "gather", "plain_fields"]
 
 ArgumentsCode = Callable[["Interpreter"], "list[str]"]
 #: Whether an argument is always exactly one field, and its text or the code for its field or fields.
 Item: TypeAlias = "tuple[bool, str | Callable[[Interpreter], object]]"
 
 #: A text that usual word splitting and globbing leave as it is.
-_UNSPLIT = re.compile(r"[A-Za-z0-9_./:,=-]+")
+UNSPLIT = re.compile(r"[A-Za-z0-9_./:,=-]+")
 
 
 def plain_fields(texts: list[str], codes: list[tuple[int, TextCode]]) -> ArgumentsCode:
@@ -30,7 +30,7 @@ def plain_fields(texts: list[str], codes: list[tuple[int, TextCode]]) -> Argumen
         plain = sh.ifs == " \t\n"
         for place, code in codes:
             filled[place] = text = code(sh)
-            plain = plain and _UNSPLIT.fullmatch(text) is not None
+            plain = plain and UNSPLIT.fullmatch(text) is not None
         if plain:
             return ["".join(filled)]
         collected = Fields(sh)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from planaria_shell.errors import ShellError
-from planaria_shell.expand.argument_lists import ArgumentsCode, Item, gather, plain_fields
+from planaria_shell.expand.argument_lists import UNSPLIT, ArgumentsCode, Item, gather, plain_fields
 from planaria_shell.expand.arithmetic import COMMON, compiled, evaluate
 from planaria_shell.expand.braces import expand_braces, has_braces, plain_range
 from planaria_shell.expand.constant_words import (
@@ -277,7 +277,7 @@ class WordCompiler:
 
         def fields(sh: Interpreter) -> list[str]:
             text = get(sh)
-            if sh.ifs == " \t\n" and text.isalnum():
+            if sh.ifs == " \t\n" and (text.isalnum() or UNSPLIT.fullmatch(text)):
                 return [text]
             found = split(text, sh.ifs)
             if not sh.noglob and MAGIC_EXTENDED.search(text):
