@@ -151,3 +151,30 @@ def test_snapshot_of_layers(new_session: Any) -> None:
     other = new_session()
     other.restore_state(session.snapshot_state())
     assert other.run("len(items), items[-1], items[99_999]").value == (100_001, "last", 99_999)
+
+
+def test_what_each_execution_writes_is_in_no_layer(new_session: Any) -> None:
+    """Memory that every execution writes to is copied for states; once executions leave it alone, it becomes
+    a layer. Either way a session goes back to each of its states.
+    """
+    session = new_session(limits=planaria.Limits(checkpoint_time=None))
+    session.execute("import os\ndata = bytearray(6 << 20)\nplaces = range(0, len(data), 4096)")
+
+    def write(number: int) -> Any:
+        session.execute(f"for place in places: data[place] = {number}\nos.urandom(1)")
+        return session._engine.state().kernel
+
+    session.fork()[0].close()
+    memory = write(1).memory
+    for number in range(2, 5):
+        state = write(number)
+        assert state.memory is memory
+        assert len(state.pages) * PAGE_BYTES > 6 << 20
+    for _ in range(2):
+        session.execute("os.urandom(1)")
+        state = session._engine.state().kernel
+    assert state.memory is not memory
+    assert len(state.pages) * PAGE_BYTES < 4 << 20
+    assert session.execute("data[0], data[4096 * 1000]").value == (4, 4)
+    session.undo(4)
+    assert session.execute("data[0], data[4096 * 1000]").value == (3, 3)

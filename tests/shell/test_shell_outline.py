@@ -61,7 +61,8 @@ COMMANDS = [
 def misread(script: str) -> list[str]:
     """Definitions that are taken for well formed but are not, or end elsewhere."""
     wrong = []
-    for start, (name, body, end) in definitions(script).items():
+    for start, definition in definitions(script).items():
+        name, (body, end) = definition[1], definition.span(2)
         parser = parser_of(script[body:end])
         try:
             parse_function_body(parser, name, 1)
@@ -85,6 +86,21 @@ def test_well_formed_definitions_are_known(name: str) -> None:
 def test_other_definitions_are_left_to_the_parser(name: str) -> None:
     """A definition that is wrong, or has in it what the outline does not know, is not taken for well formed."""
     assert definitions(LEFT[name] + "\n") == {}
+
+
+def test_definitions_that_differ_in_digits_are_judged_alike() -> None:
+    """A body is judged once for all digits in it, here and in later scripts, and each definition has its own."""
+    script = "".join(f'f{number}() {{ echo "${{1:-{number}}}" a{number}b; }}\n' for number in range(95, 105))
+    for text in (script, "\n" + script, script.replace("; }", "; fi; }"), script):
+        found = definitions(text)
+        if "fi" in text:
+            assert found == {}
+            continue
+        assert [definition[1] for definition in found.values()] == [f"f{number}" for number in range(95, 105)]
+        assert [definition[2] for definition in found.values()] == [
+            f'{{ echo "${{1:-{number}}}" a{number}b; }}' for number in range(95, 105)
+        ]
+        assert misread(text) == []
 
 
 def test_what_is_known_is_what_the_parser_reads() -> None:

@@ -74,6 +74,26 @@ def same(script: str) -> None:
     assert said.splitlines() == wanted.splitlines()
 
 
+# -- numbers at the limits ---------------------------------------------------------------------------
+
+LIMITS = [0, 1, -1, 3, 1 << 30, (1 << 30) - 1, -(1 << 30), 3037000499, 3037000500, -3037000500, 1 << 62,
+          -(1 << 62), (1 << 63) - 2, (1 << 63) - 1, -(1 << 63) + 1]  # fmt: skip
+
+
+@needs_bash
+@pytest.mark.parametrize("start", LIMITS)
+def test_numbers_at_the_limits(start: int, entered: list[object]) -> None:
+    """Whatever is computed of numbers near the largest and the smallest wraps as 64 bits do."""
+    same(
+        f"a={start} b={start} c={start} s=abc; for ((i = 0; i < 5; i++)); do "
+        "((a++, b--, c += 2)); ((d = a + b, e = a - b, f = a * a, g = -a, h = a * i, j = i - b, k = b - i)); "
+        "((l = a + ${#s}, m = ${#s} - a, n = b - ${#s}, o = ${#s} * b, p = ${#s} - ${#a}, q = a * a % 7)); "
+        "((r = a + -1, t = b - -1, u = -(a * a), v = a * -3, w = ++c - --b)); "
+        "echo $a $b $c $d $e $f $g $h $j $k $l $m $n $o $p $q $r $t $u $v $w; done"
+    )
+    assert entered
+
+
 # -- generated loops -------------------------------------------------------------------------------
 
 SETUP = """

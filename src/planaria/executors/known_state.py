@@ -74,9 +74,9 @@ class KnownState:
         """Whether the memory need not be read: what changed since has no more than `most` bytes."""
         return self.memory is not None and len(self.memory[1]) * PAGE_BYTES <= most
 
-    def read(self, machine: Machine, most: int, known: ChangedPages) -> None:
+    def read(self, machine: Machine, most: int, most_rewritten: int, known: ChangedPages) -> None:
         """Read the memory of the kernel, which must be at rest; see `Machine.pages`."""
-        self.memory = machine.pages(most, known)
+        self.memory = machine.pages(most, most_rewritten, known)
 
     def state(self, machine: Machine, files: FileSystem) -> WasmState:
         """The present state, whose memory was read."""

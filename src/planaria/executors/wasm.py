@@ -61,6 +61,8 @@ _EMPTY: Final = b""
 #: More changed memory than this, in bytes, is kept in a file and mapped rather than copied: what has changed
 #: since the file was mapped is looked at before every execution.
 _MOST_PAGES: Final = 4 << 20
+#: The same of what the last execution has written, which the next one may write to again.
+_MOST_REWRITTEN: Final = 16 << 20
 #: The same in a process that has no mappings left, where all that is in layers counts as changed.
 _MOST_PAGES_UNMAPPED: Final = 16 << 20
 #: The same for a state that others begin to live from, which share what is mapped.
@@ -266,9 +268,10 @@ class WasmExecutor(Executor):
                 self._take_deferred()
             now.forget_birth()
         most = _MOST_COPIED if shared else _MOST_PAGES if has_mappings_left() else _MOST_PAGES_UNMAPPED
-        if not now.is_memory_known(most):
+        rewritten = most if shared else _MOST_REWRITTEN
+        if not now.is_memory_known(rewritten):
             with host_resources("capturing the state of a session"):
-                now.read(machine, most, {} if known is None else known.pages)
+                now.read(machine, most, rewritten, {} if known is None else known.pages)
             if self._journal is not None:
                 self._journal.captured()
         return now.state(machine, self.files)

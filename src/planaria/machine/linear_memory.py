@@ -148,12 +148,14 @@ class LinearMemory:
         except wasmtime.WasmtimeError:
             return -1
 
-    def pages(self, most: int, known: ChangedPages) -> tuple[MemoryFile, ChangedPages]:
+    def pages(self, most: int, most_rewritten: int, known: ChangedPages) -> tuple[MemoryFile, ChangedPages]:
         """The present memory as a file and what changed since it, by whole pages.
 
         More than `most` bytes of changes go into a new file, which this machine is then mapped over as
-        well, so that they are copied once however often the state is taken. By how much the memory has grown
-        is not copied at all. `known` is what an earlier state had (see `read_pages`).
+        well, so that they are copied once however often the state is taken. It takes ten times as long as
+        copying pages, so it is not made of up to `most_rewritten` bytes that were all but `most` written by
+        the last execution: the next one may write there again. By how much the memory has grown is not
+        copied at all. `known` is what an earlier state had (see `read_pages`).
         """
         image, growth, size = self.image, self._growth, self.size
         assert image is not None
@@ -168,7 +170,7 @@ class LinearMemory:
             self.image = image = growth.freeze(size, image)
             self._count_mappings(Mapped(1, True), added=True)
             grown = []
-        if changed > most:
+        if changed > most and (changed > most_rewritten or self.private.settled_bytes() > most):
             spans = self.private.spans()
             self.private.forget()
             self.image = image = MemoryFile.layer(self.base, size, spans, image)

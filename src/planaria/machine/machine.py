@@ -183,10 +183,10 @@ class Machine:
         """Whether `LinearMemory.go_back` can make the memory one of `size` bytes that began from `image`."""
         return self._is_at_rest() and self.linear.can_go_back(image, size)
 
-    def pages(self, most: int, known: ChangedPages) -> tuple[MemoryFile, ChangedPages]:
+    def pages(self, most: int, most_rewritten: int, known: ChangedPages) -> tuple[MemoryFile, ChangedPages]:
         """The present memory; see `LinearMemory.pages`. The guest must be at rest."""
         assert self._is_at_rest()
-        return self.linear.pages(most, known)
+        return self.linear.pages(most, most_rewritten, known)
 
     def capture(self) -> MemoryFile:
         """The whole memory as a new file. The guest must be at rest."""

@@ -216,6 +216,12 @@ class PrivatePages:
         either = len(before or ()) * PAGE_BYTES + unread_bytes
         return either if either <= most else length(self.spans())
 
+    def settled_bytes(self) -> int:
+        """How many bytes of what `find` has found were not written to since the last look."""
+        assert self._found is not None
+        before, unread = self._found
+        return length(without(spans_of(before), unread)) if before else 0
+
     def read(self, known: Mapping[int, bytes]) -> ChangedPages:
         """The pages that `find` has found, shared with `known` where they are the same; not to be changed."""
         before, unread = self._take_found()

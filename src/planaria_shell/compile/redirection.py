@@ -8,6 +8,8 @@ from collections.abc import Callable, Generator
 
 from planaria_shell.errors import ReadonlyError, ShellError
 from planaria_shell.expand.words import TextCode, WordCompiler
+from planaria_shell.state.builtin import SPECIAL
+from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.state.process_files import descriptor_in, file_of
 from planaria_shell.state.resources import FROM_THE_START
@@ -32,7 +34,9 @@ __all__ = [
     "open_stream",
     "redirected",
     "redirected_stream",
+    "redirection_failed",
     "restore",
+    "target_of",
 ]
 
 
@@ -43,6 +47,7 @@ RedirectCode = Callable[["Interpreter", Saved], None]
 #: Whether the system itself takes permissions away from new files.
 HAS_UMASK = hasattr(os, "umask")
 _READ, _WRITE, _APPEND, _UPDATE = "<", ">", ">>", "<>"
+_WRITING, _APPENDING = os.O_WRONLY | os.O_CREAT | os.O_TRUNC, os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 def restore(shell: Interpreter, saved: Saved, name: str = "") -> bool:
@@ -83,22 +88,17 @@ def _change(shell: Interpreter, saved: Saved, number: int, stream: Stream | None
 
 def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = True) -> Stream:
     """Open `name` as a redirection does: mode `<`, `>`, `>>` or `<>`; raises `ShellError`."""
-    path = file_of(shell, name) if name[:5] == "/proc" else None
-    if path is None and name[:5] in ("/dev/", "/proc"):
-        number = descriptor_in(shell, name)
-        if number is not None:
-            stream = shell.fds.get(number)
-            if stream is None:
-                raise ShellError(f"{name}: No such file or directory")
-            return stream.retain()
-        if name == "/dev/null":
-            return NullStream()
+    path: str | None = None
+    if name.startswith(("/dev/", "/proc")):
+        path = file_of(shell, name)
+        special = _special(shell, name) if path is None else None
+        if special is not None:
+            return special
     if not name:
         raise ShellError(": No such file or directory")
     path = path or shell.path(name)
     flush_all()
-    fifo = shell.fifo(path) if shell.fifos_expected[0] else None
-    if fifo is not None:
+    if shell.fifos_expected[0] and (fifo := shell.fifo(path)) is not None:
         if mode in (_READ, _UPDATE):
             return fifo.reader(shell.job_owner, update=mode == _UPDATE)
         return fifo.writer()
@@ -109,20 +109,19 @@ def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = Tru
             return DescriptorInput(os.open(path, os.O_RDONLY), path)
         if mode == _UPDATE:
             return FileUpdate(os.open(path, os.O_RDWR | os.O_CREAT, 0o666 & ~shell.umask), path)
-        flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if mode == _APPEND else os.O_TRUNC)
-        if mode == _WRITE and not clobber and os.path.isfile(path):
+        if not clobber and mode == _WRITE and os.path.isfile(path):
             raise ShellError(f"{name}: cannot overwrite existing file")
-        shell.apply_umask()
+        umask = shell.umask
+        if shell.system.umask != umask:
+            shell.apply_umask()
         if shell.bounds is not FROM_THE_START:
             shell.apply_limits()
             shell.may_open(name)
-        if HAS_UMASK or shell.umask == 0o022:
-            return DescriptorOutput(os.open(path, flags, 0o666 & ~shell.umask), path)
-        new = not os.path.lexists(path)
-        descriptor = os.open(path, flags, 0o666 & ~shell.umask)
+        new = not HAS_UMASK and umask != 0o022 and not os.path.lexists(path)
+        descriptor = os.open(path, _APPENDING if mode == _APPEND else _WRITING, 0o666 & ~umask)
         if new:
             # The system has no umask that would do it.
-            os.chmod(path, 0o666 & ~shell.umask)
+            os.chmod(path, 0o666 & ~umask)
         return DescriptorOutput(descriptor, path)
     except OSError as error:
         failure = ShellError(f"{name}: {os.strerror(error.errno or errno.EIO)}")
@@ -130,10 +129,25 @@ def open_stream(shell: Interpreter, name: str, mode: str, *, clobber: bool = Tru
         raise failure from None
 
 
+def _special(shell: Interpreter, name: str) -> Stream | None:
+    """What stands for a descriptor or for nothing; None of a name of a file."""
+    number = descriptor_in(shell, name)
+    if number is not None:
+        stream = shell.fds.get(number)
+        if stream is None:
+            raise ShellError(f"{name}: No such file or directory")
+        return stream.retain()
+    return NullStream() if name == "/dev/null" else None
+
+
+def _restricted(name: str) -> ShellError:
+    return ShellError(f"{name}: restricted: cannot redirect output")
+
+
 def _open_target(shell: Interpreter, name: str, mode: str, *, clobber: bool) -> Stream:
     """Open the target of a redirection, unless a restricted shell may not write into it."""
     if shell.restricted and mode != _READ:
-        raise ShellError(f"{name}: restricted: cannot redirect output")
+        raise _restricted(name)
     return open_stream(shell, name, mode, clobber=clobber)
 
 
@@ -146,17 +160,17 @@ def compile_redirect(redirect: Redirect, words: WordCompiler) -> RedirectCode:
     elif operator == "<<<":
         code = _here(redirect, words.text(redirect.target), "\n")
     elif operator in ("<&", ">&"):
-        code = _duplicate(redirect, _single(redirect, words), operator)
+        code = _duplicate(redirect, target_of(redirect, words), operator)
     elif operator in ("&>", "&>>"):
-        code = _both(_single(redirect, words), _APPEND if operator == "&>>" else _WRITE)
+        code = _both(target_of(redirect, words), _APPEND if operator == "&>>" else _WRITE)
     else:
         default = 0 if operator in ("<", "<>") else 1
         mode = _WRITE if operator == ">|" else operator
-        code = _file(redirect, _single(redirect, words), mode, default, operator == ">|")
+        code = _file(redirect, target_of(redirect, words), mode, default, operator == ">|")
     return code
 
 
-def _single(redirect: Redirect, words: WordCompiler) -> TextCode:
+def target_of(redirect: Redirect, words: WordCompiler) -> TextCode:
     """The target, which must expand to one word."""
     constant = words.constant(redirect.target)
     if constant is not None and not any(char in constant for char in "*?[{"):
@@ -235,6 +249,23 @@ def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: 
             fds[number] = stream
 
         return read
+
+    if not redirect.variable:
+        number = default if redirect.fd is None else redirect.fd
+
+        def write(sh: Interpreter, saved: Saved) -> None:
+            name = target(sh)
+            if sh.restricted:
+                raise _restricted(name)
+            stream = open_stream(sh, name, mode, clobber=force or not sh.noclobber)
+            if number >= sh.open_files:
+                stream.release()
+                raise ShellError(f"{number}: Bad file descriptor")
+            fds = sh.fds
+            saved.append((number, fds.pop(number, None)))
+            fds[number] = stream
+
+        return write
 
     def apply(sh: Interpreter, saved: Saved) -> None:
         name = target(sh)
@@ -366,3 +397,18 @@ def redirected_stream(code: StreamCode, apply: RedirectCode) -> StreamCode:
         return sh.failed(status or 1) if failed else status
 
     return stream
+
+
+def redirection_failed(sh: Interpreter, argv: list[str], error: ShellError) -> int:
+    """What a command with a wrong redirection ends with. A program's are done by a process of its own, which
+    is all that an error in expanding them ends."""
+    sh.last_argument = argv[-1] if argv else ""
+    if error.expanding:
+        if not argv or argv[0] in sh.functions or argv[0] in sh.builtins:
+            raise error
+        sh.complain(error.message)
+        return error.status if error.fatal else 1
+    sh.report(error)
+    if sh.posix and not sh.interactive and argv and argv[0] in SPECIAL and argv[0] not in sh.functions:
+        raise Exit(1)
+    return 1

@@ -6,12 +6,18 @@ import re
 from collections.abc import Callable, Generator
 
 from planaria_shell.compile.compiler import Compiler
-from planaria_shell.compile.redirection import RedirectCode, Saved, compile_redirects, let_go, restore
+from planaria_shell.compile.file_commands import run_file_command
+from planaria_shell.compile.redirection import (
+    RedirectCode,
+    Saved,
+    compile_redirects,
+    let_go,
+    redirection_failed,
+    restore,
+)
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.braces import has_braces
 from planaria_shell.expand.words import ArgumentsCode
-from planaria_shell.state.builtin import SPECIAL
-from planaria_shell.state.control import Exit
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.state.streams import CLOSED
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, Scope, Variable, is_name
@@ -97,7 +103,8 @@ def _run_prepared(compiler: Compiler, node: Simple, prepared: _Prepared, tested:
         quick = _local_values(compiler, node)
         if quick is not None:
             return _run_local(compiler, node, quick, _run_general(compiler, node, prepared, tested))
-    return _run_general(compiler, node, prepared, tested)
+    general = _run_general(compiler, node, prepared, tested)
+    return run_file_command(compiler.words, node, tested, general) or general
 
 
 def _local_values(
@@ -246,7 +253,7 @@ def _run_general(compiler: Compiler, node: Simple, prepared: _Prepared, tested: 
                     else:
                         prepared.redirect(sh, saved)
                 except ShellError as error:
-                    status = _redirection_failed(sh, argv, error)
+                    status = redirection_failed(sh, argv, error)
                     return status if tested else sh.failed(status)
             if argv:
                 keep = argv[0] == "exec" and len(argv) == 1
@@ -379,7 +386,7 @@ def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode
                     else:
                         prepared.redirect(sh, saved)
                 except ShellError as error:
-                    status = _redirection_failed(sh, argv, error)
+                    status = redirection_failed(sh, argv, error)
                     return status if tested else sh.failed(status)
             if argv:
                 keep = argv[0] == "exec" and len(argv) == 1
@@ -425,21 +432,6 @@ def _redirect_outside(sh: Interpreter, apply: RedirectCode, saved: Saved) -> Non
         apply(sh, saved)
     finally:
         variables.exchange()
-
-
-def _redirection_failed(sh: Interpreter, argv: list[str], error: ShellError) -> int:
-    """What a command with a wrong redirection ends with. A program's are done by a process of its own, which
-    is all that an error in expanding them ends."""
-    sh.last_argument = argv[-1] if argv else ""
-    if error.expanding:
-        if not argv or argv[0] in sh.functions or argv[0] in sh.builtins:
-            raise error
-        sh.complain(error.message)
-        return error.status if error.fatal else 1
-    sh.report(error)
-    if sh.posix and not sh.interactive and argv and argv[0] in SPECIAL and argv[0] not in sh.functions:
-        raise Exit(1)
-    return 1
 
 
 def _leave(shell: Interpreter, saved: Saved, keep: bool, argv: list[str]) -> bool:

@@ -51,27 +51,34 @@ class TestError(Exception):
 
 def _stat(shell: Interpreter, name: str, *, follow: bool = True) -> os.stat_result | None:
     flush_all()
-    number = descriptor_in(shell, name)
     try:
-        if name.startswith("/proc/"):
-            if is_descriptors(shell, name):
-                return os.stat("/")
-            if not follow and number in shell.fds:
-                return os.stat_result((stat.S_IFLNK | 0o700, 0, 0, 1, 0, 0, 0, 0, 0, 0))
-            exists = process_exists(shell, name)
-            if exists is not None:
-                return os.stat("/") if exists else None
-        if number is not None:
-            stream = shell.fds.get(number)
-            if stream is None:
-                return None
-            if stream.fileno() >= 0:
-                return os.fstat(stream.fileno())
-            return os.stat_result((stat.S_IFIFO | 0o600, 0, 0, 1, 0, 0, 0, 0, 0, 0))
+        if name.startswith(("/dev/", "/proc/")) and (found := _special(shell, name, follow)) is not None:
+            return found[0]
         path = shell.path(name)
         return os.stat(path) if follow else os.lstat(path)
     except (OSError, ValueError):
         return None
+
+
+def _special(shell: Interpreter, name: str, follow: bool) -> tuple[os.stat_result | None] | None:
+    """What is behind the name of a descriptor or of a process, which may be nothing; None of other names."""
+    number = descriptor_in(shell, name)
+    if name.startswith("/proc/"):
+        if is_descriptors(shell, name):
+            return (os.stat("/"),)
+        if not follow and number in shell.fds:
+            return (os.stat_result((stat.S_IFLNK | 0o700, 0, 0, 1, 0, 0, 0, 0, 0, 0)),)
+        exists = process_exists(shell, name)
+        if exists is not None:
+            return (os.stat("/") if exists else None,)
+    if number is None:
+        return None
+    stream = shell.fds.get(number)
+    if stream is None:
+        return (None,)
+    if stream.fileno() >= 0:
+        return (os.fstat(stream.fileno()),)
+    return (os.stat_result((stat.S_IFIFO | 0o600, 0, 0, 1, 0, 0, 0, 0, 0, 0)),)
 
 
 def unary_test(shell: Interpreter, operator: str, operand: str) -> bool:

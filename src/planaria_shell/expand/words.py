@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from planaria_shell.errors import ShellError
+from planaria_shell.expand.argument_lists import UNSPLIT, ArgumentsCode, Item, gather, plain_fields
 from planaria_shell.expand.arithmetic import COMMON, compiled, evaluate
 from planaria_shell.expand.braces import expand_braces, has_braces, plain_range
 from planaria_shell.expand.constant_words import (
@@ -46,16 +47,11 @@ from planaria_shell.syntax.nodes import (
 
 __all__ = ["ArgumentsCode", "TextCode", "WordCompiler"]
 
-ArgumentsCode = Callable[["Interpreter"], "list[str]"]
 Made = TypeVar("Made")
 
 _DECIMAL = re.compile(r"-?(?:[1-9][0-9]{0,17}|0)\Z")
 #: A brace expansion of up to this many words is done when the command is compiled.
 _EAGER_BRACES = 256
-
-
-#: Whether an argument is always exactly one field, and its text or the code for its field or fields.
-_Item: TypeAlias = "tuple[bool, str | Callable[[Interpreter], object]]"
 
 
 def _kept(word: Word, use: str, made: Made) -> Made:
@@ -148,27 +144,27 @@ class WordCompiler:
 
     def arguments(self, words: list[Word]) -> ArgumentsCode:
         """All fields that the words expand to."""
-        items: list[_Item] = []
+        items: list[Item] = []
         braces = False
         for word in words:
             codes = word.codes
-            found: list[_Item] | None = codes.get("arguments") if codes is not None else None
+            found: list[Item] | None = codes.get("arguments") if codes is not None else None
             if found is None:
                 made = self._braces(word) if has_braces(word) else [self._argument(word)]
                 found = _kept(word, "arguments", made)
             items += found
             braces = braces or "{" in word.source
-        gather = _gather(items)
+        every = gather(items)
         if not braces or not any(has_braces(word) for word in words):
-            return gather
+            return every
         plain: ArgumentsCode | None = None
 
         def arguments(sh: Interpreter) -> list[str]:
             nonlocal plain
             if sh.braceexpand:
-                return gather(sh)
+                return every(sh)
             if plain is None:
-                plain = _gather([self._argument(word) for word in words])
+                plain = gather([self._argument(word) for word in words])
             return plain(sh)
 
         return arguments
@@ -202,7 +198,7 @@ class WordCompiler:
     def _many(self, word: Word) -> bool:
         return any(count >= _EAGER_BRACES for count, _ in enumerate(expand_braces(word)))
 
-    def _braces(self, word: Word) -> list[_Item]:
+    def _braces(self, word: Word) -> list[Item]:
         if not self._many(word):
             return [self._argument(piece) for piece in expand_braces(word)]
 
@@ -214,7 +210,7 @@ class WordCompiler:
 
         return [(False, expand)]
 
-    def _argument(self, word: Word) -> _Item:
+    def _argument(self, word: Word) -> Item:
         parts = argument_parts(word.parts)
         if len(parts) == 1:
             quick = self._one_part(parts[0])
@@ -226,6 +222,10 @@ class WordCompiler:
             code = joined([self.part_text(part, quoted=False) for part in parts])
             constant = getattr(code, "constant", None)
             return True, constant if constant is not None else code
+        if all(isinstance(part, Literal | Parameter) for part in parts):
+            plain = self._plain_parts(parts)
+            if plain is not None:
+                return False, plain
         emits = [self.part_emit(part) for part in parts]
 
         def fields(sh: Interpreter) -> list[str]:
@@ -237,6 +237,24 @@ class WordCompiler:
             return collected.done
 
         return False, fields
+
+    def _plain_parts(self, parts: list[Part | Tilde]) -> ArgumentsCode | None:
+        """Quicker code for a word of texts and plain parameters without quotes, such as `dir/$name.txt`."""
+        texts: list[str] = []
+        codes: list[tuple[int, TextCode]] = []
+        for place, part in enumerate(parts):
+            if isinstance(part, Literal) and self._is_single(part):
+                texts.append(part.text)
+            elif isinstance(part, Parameter) and part == Parameter(part.name, bare=part.bare):
+                value = self.values.parameter(part)
+                if value is None or value.many:
+                    return None
+                texts.append("")
+                codes.append((place, self.values.value_text(value)))
+            else:
+                return None
+
+        return plain_fields(texts, codes)
 
     def _one_part(self, part: Part | Tilde) -> tuple[bool, Callable[[Interpreter], object]] | None:
         """Quicker code for a word that is one expansion."""
@@ -259,7 +277,7 @@ class WordCompiler:
 
         def fields(sh: Interpreter) -> list[str]:
             text = get(sh)
-            if sh.ifs == " \t\n" and text.isalnum():
+            if sh.ifs == " \t\n" and (text.isalnum() or UNSPLIT.fullmatch(text)):
                 return [text]
             found = split(text, sh.ifs)
             if not sh.noglob and MAGIC_EXTENDED.search(text):
@@ -446,36 +464,3 @@ def _calculation(text: str) -> Callable[[Interpreter], int]:
     except ShellError:
         return lambda sh: evaluate(sh, text)
     return expression.code
-
-
-def _gather(items: list[_Item]) -> ArgumentsCode:
-    """Code for a list of arguments, as direct as the kinds of its words allow."""
-    if all(isinstance(code, str) for _, code in items):
-        constants: list[str] = [code for _, code in items if isinstance(code, str)]
-        return lambda sh: constants.copy()
-    if all(single for single, _ in items):
-        codes = [constant_text(code) if isinstance(code, str) else code for _, code in items]
-        first = items[0][1]
-        if isinstance(first, str):
-            if len(codes) == 2:
-                second = codes[1]
-                return lambda sh: [first, second(sh)]  # type: ignore[list-item]
-            if len(codes) == 3:
-                second, third = codes[1:]
-                return lambda sh: [first, second(sh), third(sh)]  # type: ignore[list-item]
-        return lambda sh: [code(sh) for code in codes]  # type: ignore[misc]
-    if len(items) == 1:
-        return items[0][1]  # type: ignore[return-value]
-
-    def gather(sh: Interpreter) -> list[str]:
-        result: list[str] = []
-        for single, code in items:
-            if isinstance(code, str):
-                result.append(code)
-            elif single:
-                result.append(code(sh))  # type: ignore[arg-type]
-            else:
-                result.extend(code(sh))  # type: ignore[arg-type]
-        return result
-
-    return gather

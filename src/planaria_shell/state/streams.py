@@ -263,7 +263,7 @@ class DescriptorOutput(Stream):
     writable = True
 
     def __init__(self, descriptor: int, path: str = "", *, owned: bool = True) -> None:
-        super().__init__()
+        self.owners = 1
         self.descriptor = descriptor
         self.path = path
         self.owned = owned

@@ -99,7 +99,13 @@ class Variables(Scopes):
         # Computed variables hold nothing of their own and are shared.
         other.table.update(
             {
-                name: variable if variable.flags & DYNAMIC else variable.copy()
+                name: (
+                    variable
+                    if variable.flags & DYNAMIC
+                    else Variable(variable.value, variable.flags)
+                    if variable.array is None
+                    else variable.copy()
+                )
                 for name, variable in self.table.items()
             }
         )

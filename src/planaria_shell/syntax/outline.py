@@ -20,6 +20,7 @@ function itself.
 from __future__ import annotations
 
 import re
+from itertools import filterfalse
 
 from planaria_shell.syntax.lexer import BRACED, NAMED, PLAIN_WORD
 
@@ -77,6 +78,11 @@ _LIST = re.compile(r"(?:L|(?<![AP!])x[;\n])++")
 _COMPOUND = re.compile(r"(?:iLtL(?:eLtL)*+(?:lL)?+f|hLdLD|GdLD|\{L\}|H(?:[py]L?+x?+K)*+(?:[py]L?+x?+)?+C)r*+")
 #: How deep commands may stand in one another.
 _DEEPEST = 50
+
+#: Words that differ in digits only are of the same kind, and so are bodies.
+_SAME_DIGITS = str.maketrans("123456789", "0" * 9)
+#: Characters of bodies that are remembered.
+_MOST_CHARACTERS = 1_000_000
 
 
 class _Letters(dict[str, str]):
@@ -137,16 +143,48 @@ def _quoted(match: re.Match[str]) -> str:
     return "v;" if closing in "QS" else "v"
 
 
-def definitions(source: str) -> dict[int, tuple[str, int, int]]:
-    """The definitions of functions that begin a line and are known to be well formed.
+class _Verdicts(dict[str, bool]):
+    """Which texts of bodies are well formed, whatever the digits in them (all are 0)."""
 
-    By where they begin: the name, and where the body begins and ends. (A place may be in a here-document or
-    between quotes: only who comes to it in the course of parsing knows that a command begins there.)
+    def __init__(self) -> None:
+        super().__init__()
+        self._characters = 0
+
+    def look_at(self, texts: list[str]) -> None:
+        """Have a verdict on each of the texts: scripts and sessions define the same functions again."""
+        if self._characters > _MOST_CHARACTERS:
+            self.clear()
+            self._characters = 0
+        unknown = list(dict.fromkeys(filterfalse(self.__contains__, texts)))
+        if unknown:
+            self._characters += sum(map(len, unknown))
+            self.update(zip(unknown, _are_well_formed(unknown), strict=True))
+
+
+_VERDICTS = _Verdicts()
+
+
+def definitions(source: str) -> dict[int, re.Match[str]]:
+    """The definitions of functions that begin a line and are known to be well formed, by where they begin.
+
+    Group 1 of each is the name, and group 2 the body. (A place may be in a here-document or between quotes:
+    only who comes to it in the course of parsing knows that a command begins there.)
     """
     found = list(_DEFINITION.finditer(source))
     if not found:
         return {}
-    text = " \0 ".join([match[2] for match in found]).replace("\t", " ").replace("\n", " \n ")
+    texts = "\0".join([match[2] for match in found]).translate(_SAME_DIGITS).split("\0")
+    _VERDICTS.look_at(texts)
+    return {
+        match.start(): match
+        for match, is_well_formed in zip(found, map(_VERDICTS.__getitem__, texts), strict=True)
+        if is_well_formed and match[1] not in _RESERVED
+    }
+
+
+def _are_well_formed(bodies: list[str]) -> list[bool]:
+    """Which of the bodies are known to be well formed."""
+    text = " \0 ".join(bodies).replace("\t", " ").replace("\n", " \n ")
     outline = "".join(map(_LETTERS.__getitem__, text.split(" ")))
     if any(letter in outline for letter in "#qQsS"):
         outline = _LEXED.sub(_quoted, outline)
@@ -163,8 +201,4 @@ def definitions(source: str) -> dict[int, tuple[str, int, int]]:
         outline = _COMPOUND.sub("x", _LIST.sub("L", outline))
         if outline == before:
             break
-    return {
-        match.start(): (name, *match.span(2))
-        for match, reduced in zip(found, outline.split(_BETWEEN), strict=True)
-        if reduced == "(L" and (name := match[1]) not in _RESERVED
-    }
+    return [reduced == "(L" for reduced in outline.split(_BETWEEN)]

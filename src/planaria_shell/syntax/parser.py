@@ -76,7 +76,7 @@ class Parser:
         #: Where each definition ends that `unit` has read together with others.
         self.ends: list[int] = []
         #: Where definitions of functions begin whose bodies need not be parsed now.
-        self._definitions: dict[int, tuple[str, int, int]] | None = None
+        self._definitions: dict[int, re.Match[str]] | None = None
 
     def unit(self) -> Sequence | None:
         """The next line's commands (with everything that belongs to them), or None at the end.
@@ -126,28 +126,33 @@ class Parser:
         end = lexer.source.find("\n", lexer.position)
         lexer.position = end + 1 if end >= 0 else len(lexer.source)
 
-    def _known_definitions(self, known: dict[int, tuple[str, int, int]]) -> Sequence:
+    def _known_definitions(self, known: dict[int, re.Match[str]]) -> Sequence:
         """Definitions that are known to be well formed: the bodies are parsed when they are used."""
         lexer = self.lexer
         source, extglob, posix = lexer.source, lexer.extglob, lexer.posix
         line, position = lexer.line(), lexer.position
         items: list[tuple[Command, bool]] = []
         sequence = Sequence(items, line)
+        by_line = self.by_line
         while True:
-            name, start, end = known[position]
-            parse = partial(_parse_body, source[start:end], name, line, extglob, posix)
-            items.append((Function(name, parse, line), False))
-            lexer.position = end
-            if lexer.skip() != "\n":
-                break
-            following = lexer.position + 1
-            self.ends.append(following)
-            if following not in known and not lexer.continued:
-                gap = _EMPTY_LINES.match(source, following)
-                following = gap.end() if gap is not None else following
-            if following not in known or self.by_line:
-                lexer.newline()
-                break
+            match = known[position]
+            end = match.end(2)
+            items.append((Function(match[1], partial(_parse_body, match, line, extglob, posix), line), False))
+            following = end + 1
+            if by_line or following not in known or source[end] != "\n":
+                lexer.position = end
+                if lexer.skip() != "\n":
+                    break
+                following = lexer.position + 1
+                self.ends.append(following)
+                if following not in known and not lexer.continued:
+                    gap = _EMPTY_LINES.match(source, following)
+                    following = gap.end() if gap is not None else following
+                if following not in known or by_line:
+                    lexer.newline()
+                    break
+            else:
+                self.ends.append(following)
             line += source.count("\n", position, following)
             position = following
         return sequence
@@ -399,10 +404,10 @@ def parser_of(source: str, *, line: int = 1, extglob: bool = False) -> Parser:
     return Parser(lexer_of(source, line=line, extglob=extglob))
 
 
-def _parse_body(text: str, name: str, line: int, extglob: bool, posix: bool) -> Command:
-    parser = parser_of(text, line=line, extglob=extglob)
+def _parse_body(definition: re.Match[str], line: int, extglob: bool, posix: bool) -> Command:
+    parser = parser_of(definition[2], line=line, extglob=extglob)
     parser.lexer.posix = posix
-    return parse_function_body(parser, name, line).body
+    return parse_function_body(parser, definition[1], line).body
 
 
 def parse(source: str, *, extglob: bool = False) -> list[Sequence]:

@@ -15,6 +15,8 @@ __all__ = ["Number", "Text", "translate_number"]
 
 _LARGEST = (1 << 63) - 1
 _SMALLEST = -(1 << 63)
+#: The largest number that the interpreter keeps in one digit.
+_DIGIT = (1 << 30) - 1
 _PLACE = re.compile(r"\0(\d+)\0")
 _SIMPLE = re.compile(r"\w+\Z")
 
@@ -205,28 +207,41 @@ class _Sources:
         if post and target.subscript is not None:
             before = self.words.temporary()
             old = self.read(target)
-            new = self._store(target, self._checked(f"{before} + {step}", 64))
+            new = self._store(target, self._stepped(before, step))
             return Number(f"(({before} := {old.source}), {new.source})[0]")
-        new = self._store(target, self._checked(f"{self.read(target).source} + {step}", 64))
+        new = self._store(target, self._stepped(self.read(target).source, step))
         if not post:
             return new
         before = self.words.temporary()
         old = self.read(target)
         return Number(
-            f"(({before} := {old.source}), (v_{target.name} := "
-            f"{self._checked(f'{before} + {step}', 64).source}))[0]",
+            f"(({before} := {old.source}), (v_{target.name} := {self._stepped(before, step).source}))[0]",
             truth=f"({new.source} != {step})",
             effect=new.source,
         )
 
+    def _stepped(self, source: str, step: int) -> Number:
+        return self._checked(f"{source} + {step}", 64, above=step > 0, below=step < 0)
+
     # -- operators ---------------------------------------------------------------------------------
 
-    def _checked(self, source: str, bits: int, *, natural: bool = False) -> Number:
-        """A result that 64 bits may not hold."""
-        if bits <= 62:
-            return Number(f"({source})", bits, natural=natural)
+    def _checked(
+        self, source: str, bits: int, *, natural: bool = False, above: bool = True, below: bool = True
+    ) -> Number:
+        """A result that 64 bits may not hold, being too large (`above`) or too small (`below`).
+
+        Comparing with a number of one digit of the interpreter's is much faster than with a larger one.
+        """
+        if bits <= 62 or not (above or below):
+            return Number(f"({source})", min(bits, 63), natural=natural)
         name = self.words.temporary()
-        return Number(f"({name} if {_SMALLEST} <= ({name} := {source}) <= {_LARGEST} else wrap({name}))")
+        if not below:
+            fits = f"({name} := {source}) <= {_DIGIT} or {name} <= {_LARGEST}"
+        elif not above:
+            fits = f"({name} := {source}) >= -{_DIGIT} or {name} >= {_SMALLEST}"
+        else:
+            fits = f"-{_DIGIT} <= ({name} := {source}) <= {_DIGIT} or {_SMALLEST} <= {name} <= {_LARGEST}"
+        return Number(f"({name} if {fits} else wrap({name}))")
 
     def unary(self, operator: str, operand: Number) -> Number:
         if operator == "!":
@@ -235,16 +250,20 @@ class _Sources:
             return Number(f"(~{operand.source})", operand.bits)
         if operand.constant is not None and operand.bits < 63:
             return self.constant(-operand.constant)
-        return self._checked(f"-{operand.source}", operand.bits if operand.bits < 63 else 64)
+        return self._checked(f"-{operand.source}", operand.bits if operand.bits < 63 else 64, below=False)
 
     def binary(self, operator: str, left: Number, right: Number, message: str) -> Number:
         x, y = left.source, right.source
         natural = left.natural and right.natural
-        if operator in ("+", "-"):
-            bits = max(left.bits, right.bits) + 1
-            return self._checked(f"{x} {operator} {y}", bits, natural=natural and operator == "+")
+        bits = max(left.bits, right.bits) + 1
+        if operator == "+":
+            below = not (left.natural or right.natural)
+            return self._checked(f"{x} + {y}", bits, natural=natural, below=below)
+        if operator == "-":
+            return self._checked(f"{x} - {y}", bits, above=not right.natural, below=not left.natural)
         if operator == "*":
-            return self._checked(f"{x} * {y}", left.bits + right.bits, natural=natural)
+            below = not natural and not (x == y and _SIMPLE.match(x))
+            return self._checked(f"{x} * {y}", left.bits + right.bits, natural=natural, below=below)
         if operator in ("/", "%"):
             return self._divided(operator, left, right, message)
         if operator == "**":

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterator
 
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, cannot_run, command
+from planaria_shell.toolkit.lines import whole_lines
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote, shell_quote
 from planaria_shell.toolkit.streams import Source, reason
@@ -18,8 +19,9 @@ _EXCLUSIVE = "warning: options {} and {} are mutually exclusive, ignoring previo
 _BLANKS = re.compile(rb"[ \t\v\f\r]+")
 #: A word: parts that are plain, quoted, or after a backslash.
 _WORD = re.compile(rb"(?:[^ \t\n\v\f\r'\"\\]+|'[^'\n]*'|\"[^\"\n]*\"|\\[\s\S])+")
-#: A line of plain words that does not go on with the next one.
-_SIMPLE_LINE = re.compile(rb"(?:[ \t]*+[^ \t\n\v\f\r'\"\\\0]++)++\n")
+#: Lines of plain words, none of which goes on with the next one.
+_SIMPLE_LINES = re.compile(rb"(?:(?:[ \t]*+[^ \t\n\v\f\r'\"\\\0]++)++\n)++")
+_LINE = re.compile(rb"[^\n]*+\n|[^\n]++")
 _PART = re.compile(rb"'([^'\n]*)'|\"([^\"\n]*)\"|\\([\s\S])")
 
 
@@ -45,6 +47,7 @@ class _Items:
             elif key == "d":
                 self.delimiter = _delimiter(delimiter or "")
         self.whole_lines = arguments.has("I", "i")
+        self.counts_lines = arguments.has("L", "l")
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         if self.delimiter is not None:
@@ -99,8 +102,8 @@ class _Items:
     def _words(self) -> Iterator[tuple[int, bytes]]:
         number = 0
         pending = b""
-        for line in self.source:
-            if not pending and self.end is None and _SIMPLE_LINE.fullmatch(line):
+        for line in self.source if self.counts_lines or self.end is not None else self._blocks():
+            if not pending and self.end is None and _SIMPLE_LINES.fullmatch(line):
                 number += 1
                 for item in line.split():
                     yield number, item
@@ -122,6 +125,14 @@ class _Items:
                 return
         if pending:
             yield from self._split(pending, number + 1)
+
+    def _blocks(self) -> Iterator[bytes]:
+        """Many lines at once where they are plain, else one after the other."""
+        for block in whole_lines(self.source.chunks(), b"\n"):
+            if _SIMPLE_LINES.fullmatch(block):
+                yield block
+            else:
+                yield from _LINE.findall(block)
 
     _ended = False
 

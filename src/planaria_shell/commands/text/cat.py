@@ -7,6 +7,8 @@ from collections.abc import Generator
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.lines import whole_lines
+from planaria_shell.toolkit.quoting import shell_quote
+from planaria_shell.toolkit.streams import Source, open_small
 
 
 @command(
@@ -19,12 +21,28 @@ def cat(call: Invocation) -> Generator[None, None, Status]:
     arguments = call.arguments
     out = call.stdout
     if not arguments.has("A", "b", "e", "E", "n", "s", "t", "T", "v"):
-        for source in call.inputs():
-            for chunk in source.chunks():
-                out.write(chunk)
+        for name in call.operands or ["-"]:
+            source: Source | None = None
+            try:
+                if name == "-" or name.startswith(("/dev/", "/proc/")):
+                    source = call.open(name)
+                else:
+                    source, data = open_small(call.path(name))
+            except OSError as error:
+                call.complain(shell_quote(name), error)
+                continue
+            if source is None:
+                out.write(data)
+            else:
                 out.pass_on()
-                if out.full:
-                    yield
+                with source:
+                    for chunk in source.chunks():
+                        out.write(chunk)
+                        out.pass_on()
+                        if out.full:
+                            yield
+            if out.full:
+                yield
         return call.status
     if not arguments.has("A", "b", "e", "E", "s", "t", "T", "v"):
         return (yield from _numbered(call))

@@ -32,6 +32,13 @@ _ESCAPES = {
 }
 
 
+#: The table of what becomes of each byte, the bytes to delete, those to squeeze, and what finds them.
+_Plan = tuple[bytes | None, bytes, set[int], re.Pattern[bytes] | None]
+#: By the sets and options: loops translate by the same sets again and again.
+_plans: dict[tuple[str | bool, ...], _Plan] = {}
+_MOST_PLANS = 64
+
+
 @dataclass
 class _Part:
     """A piece of a set: its bytes; a class's name; a repeat without a count fills up the set."""
@@ -195,29 +202,15 @@ def tr(call: Invocation) -> Generator[None, None, Status]:
             call.warn("Only one string may be given when deleting without squeezing repeats.")
         call.warn(f"Try '{call.argv[0]} --help' for more information.")
         return 1
-    first = _parse_set(call, sets[0], False)
-    second = _parse_set(call, sets[1], True) if len(sets) == 2 else None
-    members = [byte for part in first for byte in part.members]
-    if complement:
-        excluded = set(members)
-        members = [byte for byte in range(256) if byte not in excluded]
-    translating = second is not None and not delete
-    table: bytes | None = None
-    squeezed: set[int] = set()
-    if second is not None:
-        targets = _second_set(second, len(members) if translating else 0, translating)
-        if translating:
-            table = _table(first, second, members, targets, complement, arguments.has("t"))
-        if squeeze:
-            squeezed = set(targets)
-    elif squeeze:
-        squeezed = set(members)
-    deleted = bytes(sorted(set(members))) if delete else b""
-    squeezer = (
-        re.compile(b"([" + b"".join(b"\\x%02x" % byte for byte in sorted(squeezed)) + b"])\\1+", re.DOTALL)
-        if squeezed
-        else None
-    )
+    options = (delete, squeeze, complement, arguments.has("t"))
+    plan = _plans.get((*sets, *options))
+    if plan is None:
+        plan = _plan(call, sets, *options)
+        if not any("\\" in text for text in sets):  # of which it may have to warn each time
+            if len(_plans) >= _MOST_PLANS:
+                _plans.clear()
+            _plans[(*sets, *options)] = plan
+    table, deleted, squeezed, squeezer = plan
     previous = b""
     for chunk in call.stdin.chunks():
         chunk = chunk.translate(table, deleted)
@@ -233,6 +226,35 @@ def tr(call: Invocation) -> Generator[None, None, Status]:
         if call.stdout.full:
             yield
     return 0
+
+
+def _plan(
+    call: Invocation, sets: list[str], delete: bool, squeeze: bool, complement: bool, truncate: bool
+) -> _Plan:
+    first = _parse_set(call, sets[0], False)
+    second = _parse_set(call, sets[1], True) if len(sets) == 2 else None
+    members = [byte for part in first for byte in part.members]
+    if complement:
+        excluded = set(members)
+        members = [byte for byte in range(256) if byte not in excluded]
+    translating = second is not None and not delete
+    table: bytes | None = None
+    squeezed: set[int] = set()
+    if second is not None:
+        targets = _second_set(second, len(members) if translating else 0, translating)
+        if translating:
+            table = _table(first, second, members, targets, complement, truncate)
+        if squeeze:
+            squeezed = set(targets)
+    elif squeeze:
+        squeezed = set(members)
+    deleted = bytes(sorted(set(members))) if delete else b""
+    squeezer = (
+        re.compile(b"([" + b"".join(b"\\x%02x" % byte for byte in sorted(squeezed)) + b"])\\1+", re.DOTALL)
+        if squeezed
+        else None
+    )
+    return table, deleted, squeezed, squeezer
 
 
 def _second_set(parts: list[_Part], wanted: int, translating: bool) -> list[int]:

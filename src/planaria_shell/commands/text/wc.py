@@ -16,6 +16,8 @@ from planaria_shell.toolkit.width import display_width
 
 __all__ = ["file_size"]
 
+#: Bytes of small files that are read before any of them is counted.
+_MOST_AT_ONCE = 1 << 20
 _COUNTED = {"l": "lines", "w": "words", "m": "characters", "c": "bytes", "L": "longest"}
 _UNPRINTABLE = bytes([*range(9), *range(14, 32), 127])
 _LINE_ENDS = str.maketrans({"\r": "\n", "\f": "\n"})
@@ -121,12 +123,13 @@ def wc(call: Invocation) -> Status:
     else:
         names = names or [""]
         several = len(names) > 1
-    width = _width(call, names, wanted)
+    contents = _small_files(call, names)
+    width = _width(call, names, contents, wanted)
     total = _Counts()
-    for name in names:
+    for name, data in zip(names, contents, strict=True):
         counts = _Counts()
         try:
-            counts = _counts_of(call, name, wanted)
+            counts = _counts_of(call, name, wanted) if data is None else _count([data], wanted)
         except IsADirectoryError as error:
             call.complain(shell_quote(name), error)
         except OSError as error:
@@ -140,6 +143,25 @@ def wc(call: Invocation) -> Status:
             call, total, wanted, 1 if total_when == "only" else width, "" if total_when == "only" else "total"
         )
     return call.status
+
+
+def _small_files(call: Invocation, names: list[str]) -> list[bytes | None]:
+    """The contents of the first files, as long as they are small; None for others and what is not a file."""
+    contents: list[bytes | None] = []
+    left = _MOST_AT_ONCE
+    for name in names:
+        data: bytes | None = None
+        if left > 0 and name and name != "-" and not name.startswith(("/dev/", "/proc/")):
+            try:
+                source, data = open_small(call.path(name))
+            except OSError:
+                source = None
+            if source is not None:
+                source.close()
+                data = None
+            left -= len(data or b"")
+        contents.append(data)
+    return contents
 
 
 def extra_operand(shown: str) -> UsageError:
@@ -168,13 +190,16 @@ def names_from(call: Invocation, listing: str) -> list[str]:
     return names
 
 
-def _width(call: Invocation, names: list[str], wanted: str) -> int:
+def _width(call: Invocation, names: list[str], contents: list[bytes | None], wanted: str) -> int:
     """Columns of a number: enough for the sum of all sizes; seven where a size is not known."""
     if len(names) == 1 and len(wanted) == 1:
         return 1
     least = 1
     size = 0
-    for name in names:
+    for name, data in zip(names, contents, strict=True):
+        if data is not None:
+            size += len(data)
+            continue
         if name in ("", "-"):
             known = _standard_input_size(call)
             if known is None:

@@ -171,6 +171,7 @@ def _walk_from(call: Invocation, settings: Settings, top: Entry, device: int) ->
     def visible(entry: Entry) -> bool:
         return entry.depth >= settings.lowest
 
+    lowest = settings.lowest
     first: Entry | None = top
     while True:
         entry = first
@@ -178,7 +179,12 @@ def _walk_from(call: Invocation, settings: Settings, top: Entry, device: int) ->
             if not stack:
                 return
             parent, children, identity = stack[-1]
-            entry = next(children, None)
+            for child in children:
+                if child.directory is not False:
+                    entry = child
+                    break
+                if child.depth >= lowest:
+                    yield child
             if entry is None:
                 stack.pop()
                 if identity is not None:
@@ -187,10 +193,6 @@ def _walk_from(call: Invocation, settings: Settings, top: Entry, device: int) ->
                     yield parent
                 continue
         first = None
-        if entry.directory is False:
-            if visible(entry):
-                yield entry
-            continue
         if loops(entry):
             continue
         if settings.contents_first:
@@ -209,17 +211,13 @@ def _children(entry: Entry, follow: bool) -> list[Entry]:
     full = entry.full if entry.full.endswith("/") else entry.full + "/"
     depth = entry.depth + 1
     start = entry.start
+    children = []
     with os.scandir(entry.full) as found:
-        return [
-            Entry(
-                start,
-                prefix + item.name,
-                full + item.name,
-                item.name,
-                depth,
-                follow,
-                None if follow and item.is_symlink() else item.is_dir(follow_symlinks=False),
-                item.is_file(follow_symlinks=False),
-            )
-            for item in found
-        ]
+        for item in found:
+            name = item.name
+            regular = item.is_file(follow_symlinks=False)
+            directory: bool | None = False
+            if not regular:
+                directory = None if follow and item.is_symlink() else item.is_dir(follow_symlinks=False)
+            children.append(Entry(start, prefix + name, full + name, name, depth, follow, directory, regular))
+    return children

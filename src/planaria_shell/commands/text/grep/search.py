@@ -334,6 +334,10 @@ class Search:
                 position = end
                 add(f"{prefix}{number}:{text[start:end]}")
             self.line_number = number + text.count(self.end, position)
+        elif self.pattern.literal and self.matcher.whole_text:
+            found = self._lines_with(self.pattern.literal, text)
+            if prefix:
+                found = [prefix + line for line in found]
         elif prefix:
             for start, end in self._matching(text):
                 add(prefix + text[start:end])
@@ -343,6 +347,17 @@ class Search:
         if found:
             self.waiting += found
             self.selected = 1
+
+    def _lines_with(self, literal: str, text: str) -> list[str]:
+        """The lines that have the literal in them, without a step of `_matching` for each."""
+        find, rfind = text.find, text.rfind
+        found: list[str] = []
+        position = 0
+        while (at := find(literal, position)) >= 0:
+            start = rfind("\n", position, at) + 1 or position
+            position = find("\n", at) + 1
+            found.append(text[start:position])
+        return found
 
     def _prefixed(self, lines: str) -> str:
         """Whole lines, each with the name of its file."""
