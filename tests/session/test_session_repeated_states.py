@@ -52,6 +52,38 @@ def test_quick_executions_copy_no_memory() -> None:
                 assert after.pages is before.pages
 
 
+def test_short_answers_are_kept() -> None:
+    """Executions that await calls are repeated with the answers that they got, and without those calls."""
+    answers: list[int] = []
+
+    def take() -> int:
+        answers.append(len(answers))
+        return answers[-1]
+
+    with Session(callbacks=[take]) as session:
+        session.execute("got = []")
+        for _ in range(20):
+            session.execute("got.append(await take())")
+        assert any(state.commands and state.commands[-1].replies for state in kept(session))
+        session.undo(5)
+        assert session.execute("got").value == list(range(15))
+    assert len(answers) == 20
+
+
+def test_long_answers_are_not_kept() -> None:
+    """After an execution that got a long answer the memory is read."""
+
+    def take() -> bytes:
+        return bytes(5000)
+
+    with Session(callbacks=[take]) as session:
+        for _ in range(10):
+            session.execute("got = len(await take())")
+        assert not any(state.commands for state in kept(session))
+        session.undo()
+        assert session.execute("got").value == 5000
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_memory_is_the_same_to_the_byte(seed: int) -> None:
     """Going back to any execution gives the memory as it was then."""
@@ -65,9 +97,16 @@ def test_the_memory_is_the_same_to_the_byte(seed: int) -> None:
         "del seen[:1]",
         "import json",
         "print(n)",
+        "n += await one()",
+        "import asyncio\nn += sum(await asyncio.gather(one(), one()))",
+        "for _ in range(5): seen.append(await one())",
     ]
     expected: list[int] = []
-    with Session(limits=Limits(checkpoint_time=None)) as session:
+
+    def one() -> int:
+        return 1
+
+    with Session(callbacks=[one], limits=Limits(checkpoint_time=None)) as session:
         session.execute("n = 0\nseen = []")
         for _ in range(50):
             expected.append(session.execute("(n, tuple(seen))").value)

@@ -1,8 +1,9 @@
 """The commands that a kernel was entered with since its memory was last read.
 
 WebAssembly is deterministic: an entry that gets nothing from the system, the host or a signal is a
-function of the memory and of its command. So a state after quick entries of that kind needs no copy of its
-pages. It is the one before with their commands, which are given again when the session goes back to it.
+function of the memory and of its command. So is one that got nothing but short answers to calls that it
+awaited, with these. So a state after quick entries of that kind needs no copy of its pages. It is the one
+before with their commands and answers, which are given again when the session goes back to it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from planaria.executors.wasm_state import WasmState
+from planaria.executors.wasm_state import LoggedCommand, WasmState
 
 __all__ = ["CommandLog"]
 
@@ -27,8 +28,8 @@ class CommandLog:
     def __init__(self) -> None:
         self.base: WasmState | None = None
         """A state whose memory was read; None where nothing is known that leads to the present one."""
-        #: The commands since then and how many seconds each took; with one more there are too many.
-        self.entries: deque[tuple[bytes, float]] = deque(maxlen=_MOST_COMMANDS + 1)
+        #: The commands since then; with one more there are too many.
+        self.entries: deque[LoggedCommand] = deque(maxlen=_MOST_COMMANDS + 1)
 
     def begin(self, state: WasmState) -> None:
         """The kernel is in this state."""
@@ -36,9 +37,9 @@ class CommandLog:
         self.entries.clear()
         self.entries.extend(state.commands)
 
-    def commands(self) -> tuple[tuple[bytes, float], ...]:
+    def commands(self) -> tuple[LoggedCommand, ...]:
         """Those that lead to the present state from the memory of `base`; none where they are too many."""
         entries = self.entries
-        if len(entries) > _MOST_COMMANDS or sum(seconds for _, seconds in entries) > _MOST_SECONDS:
+        if len(entries) > _MOST_COMMANDS or sum(entry.seconds for entry in entries) > _MOST_SECONDS:
             self.base = None
         return () if self.base is None else tuple(entries)

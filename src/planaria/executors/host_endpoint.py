@@ -101,8 +101,8 @@ class HostEndpoint:
         self._deadline = None
         if guard is not None and guard.deadline is not None:
             self._deadline = guard.deadline + guard.grace
-        if settings is None and type(command) is RunCode and command.name is None:
-            self._command = encode_cell(command.source, command.count, command.tier)
+        if type(command) is RunCode and command.name is None:
+            self._command = encode_cell(command.source, command.count, command.tier, settings)
         elif settings is None and type(command) is Resume:
             self._command = encode_answers([_call_answer_frame(one) for one in command.answers])
         else:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from planaria.executors.command_log import CommandLog
-from planaria.executors.wasm_state import WasmState
+from planaria.executors.wasm_state import LoggedCommand, WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.machine.changes import ChangedPages
 from planaria.machine.image import Image
@@ -96,7 +96,7 @@ class KnownState:
         memory: MemoryFile,
         pages: ChangedPages,
         copied: int,
-        commands: tuple[tuple[bytes, float], ...],
+        commands: tuple[LoggedCommand, ...],
     ) -> WasmState:
         deferred = None
         if self.birth or self.deferred:

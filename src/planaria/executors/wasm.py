@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import math
 import time
+from collections import deque
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -37,7 +38,7 @@ from planaria.executors.messages import (
 )
 from planaria.executors.sandbox_packages import SandboxPackages
 from planaria.executors.system_changes import changed
-from planaria.executors.wasm_state import WasmState
+from planaria.executors.wasm_state import LoggedCommand, WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.exhaustion import host_resources
@@ -54,6 +55,7 @@ from planaria.machine.wasi.system import Wasi
 from planaria.runtime import tiers
 from planaria.runtime.tiers import Tier
 from planaria_kernel.protocol import encode
+from planaria_kernel.sandbox.mailbox import MOST_BYTES
 
 __all__ = ["WasmExecutor"]
 
@@ -109,6 +111,8 @@ class WasmExecutor(Executor):
     def __init__(self) -> None:
         #: What is known of the present state.
         self._known = KnownState()
+        #: The answers to awaited calls that are kept with the present command, or given again with it.
+        self._kept: deque[bytes] = deque()
         self._machine: Machine | None = None
         #: The system of a machine that was stopped only to be entered again on the full tier.
         self._left: Wasi | None = None
@@ -324,8 +328,9 @@ class WasmExecutor(Executor):
         self._known.memory = None
         is_interrupted = False
         try:
-            for command, _ in state.commands:
-                put_command(machine.memory, addresses.mailbox, command)
+            for entry in state.commands:
+                self._kept = deque(entry.replies)
+                put_command(machine.memory, addresses.mailbox, entry.command)
                 is_interrupted |= machine.repeat(addresses.entry)
         except BaseException as error:
             self.close()
@@ -444,6 +449,7 @@ class WasmExecutor(Executor):
         mailbox, command = addresses.mailbox, endpoint.command
         if mailbox is not None:
             put_command(machine.memory, mailbox, command)
+        self._kept.clear()
         began = time.thread_time()
         try:
             reason = machine.enter(addresses.entry, guard)
@@ -464,7 +470,8 @@ class WasmExecutor(Executor):
         if machine.had_input or mailbox is None:
             self._known.log.base = None
         else:
-            self._known.log.entries.append((command, time.thread_time() - began))
+            seconds = time.thread_time() - began
+            self._known.log.entries.append(LoggedCommand(command, tuple(self._kept), seconds))
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:
@@ -490,10 +497,11 @@ class WasmExecutor(Executor):
     def _answer(self, request: bytes) -> bytes:
         """Answer the guest; see docs/internals/boundary.md. What is not well formed raises ProtocolError."""
         kind = request[0] if request else 0
+        if kind == Request.AWAITED_CALL:
+            return self._answer_awaited(request)
+        self._running().had_input = True
         if self._journal is not None and kind in (Request.CALL, Request.INPUT):
             return self._journal.outcome("answer", lambda: self._endpoint.answer(request) or _EMPTY)
-        if kind == Request.AWAITED_CALL and (self._journal is not None or self._factory.is_metered):
-            return _EMPTY  # what is repeated or counted may not go by when answers come
         reply = self._endpoint.answer(request)
         if reply is not None:
             return reply
@@ -514,3 +522,21 @@ class WasmExecutor(Executor):
                     return _EMPTY
                 raise TierNeeded([str(name) for name in modules])
         raise unknown_request(request)
+
+    def _answer_awaited(self, request: bytes) -> bytes:
+        """Answer a call that the guest awaits, if that can be done at once."""
+        if self._journal is not None or self._factory.is_metered:
+            return _EMPTY  # what is recorded or counted may not go by when answers come
+        machine = self._running()
+        if machine.is_repeated:
+            if self._kept:
+                return self._kept.popleft()
+            machine.had_input = True
+            return _EMPTY
+        reply = self._endpoint.answer(request)
+        assert reply is not None
+        if len(reply) > MOST_BYTES:
+            machine.had_input = True
+        else:
+            self._kept.append(reply)
+        return reply

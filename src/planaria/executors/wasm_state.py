@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from planaria.files.filesystem import FileSystemSnapshot
 from planaria.machine.changes import ChangedPages
@@ -12,10 +12,20 @@ from planaria.machine.heap import free_pages
 from planaria.machine.image import Image
 from planaria.machine.memory import PAGE_BYTES, MemoryFile
 
-__all__ = ["WasmState"]
+__all__ = ["LoggedCommand", "WasmState"]
 
 #: Of fewer changed pages, free ones are not looked for.
 _MANY_PAGES: Final = 1024
+
+
+class LoggedCommand(NamedTuple):
+    """A command that a kernel was entered with."""
+
+    command: bytes
+    replies: tuple[bytes, ...]
+    """What it was answered to calls that it awaited."""
+    seconds: float
+    """The processor time of the entry."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +45,9 @@ class WasmState:
     copied: int = 0
     """The bytes of pages that the executor copied up to here: two of its states differ by no more than what
     was copied between them."""
-    commands: tuple[tuple[bytes, float], ...] = ()
+    commands: tuple[LoggedCommand, ...] = ()
     """With these, one after the other, the kernel has to be entered to come from `pages` to this state (see
-    `command_log`), and how many seconds each takes; `system` and `files` have it already."""
+    `command_log`); `system` and `files` have it already."""
 
     def free_pages(self, changed: int | None = None) -> frozenset[int]:
         """The numbers of pages that are free in the guest, where so much has changed that it is worth a look.

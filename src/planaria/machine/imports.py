@@ -113,7 +113,6 @@ def _host_call() -> HostFunction:
     def callback(_environment: int | None, _caller: int, values: int, _count: int) -> int:
         machine = current.machine
         assert machine is not None
-        machine.had_input = True
         try:
             view = values_at[values]
             reply_at, reply_length_at = view[8], view[12]

@@ -110,8 +110,9 @@ class Machine:
         #: Whether the guest has called the system since this was last set to False.
         self.has_called_system = True
         self.had_input = False
-        """Whether the guest got anything from outside in the last call: from the system or the host, or a
-        signal. Without that, the call is a function of the memory before it.
+        """Whether the guest got anything from outside in the last call: from the system, a signal, or the
+        host, which sets this for its answers but those that it keeps. Without that, the call is a function
+        of the memory before it, and of what was kept.
         """
         self.is_repeated = False
         """Whether a call is being made again (see `repeat`)."""

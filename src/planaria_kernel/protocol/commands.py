@@ -19,7 +19,7 @@ __all__ = ["decode_from_host", "encode_answer", "encode_answers", "encode_cell",
 
 Frame = tuple[Any, ...]
 
-#: The first byte of what `marshal` has written: a command to run a cell, answers to calls that are awaited,
+#: The first byte of what `marshal` has written: a command to run a cell, maybe with settings; answers to calls that are awaited,
 #: or the answer to one for which the kernel blocks. No frame of the codec begins with them.
 _CELL: Final = b"c"
 _ANSWERS: Final = b"m"
@@ -33,10 +33,12 @@ _MOST_VALUES: Final = 100
 _LONGEST: Final = 1 << 16
 
 
-def encode_cell(source: str, count: int, tier: str) -> bytes:
-    """The command to run a cell. Raises what `encode` raises."""
-    frame = ("run", source, count, tier)
-    if type(source) is not str or len(source) > _LONGEST:
+def encode_cell(source: str, count: int, tier: str, settings: Any = None) -> bytes:
+    """The command to run a cell, before which the kernel takes `settings`. Raises what `encode` raises."""
+    frame: Frame = ("run", source, count, tier)
+    if settings is not None:
+        frame = ("begin", settings, frame)
+    if type(source) is not str or len(source) > _LONGEST or not _are_small_and_plain([settings]):
         return encode(frame)
     return _CELL + dumps(frame, _VERSION)
 

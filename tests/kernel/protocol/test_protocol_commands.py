@@ -71,6 +71,13 @@ def test_cells(source: str, count: int, tier: str) -> None:
     assert decode_from_host(encode_cell(source, count, tier)) == ("run", source, count, tier)
 
 
+@given(sources, st.dictionaries(st.text(max_size=5), values, max_size=3))
+def test_cells_with_settings(source: str, settings: dict[str, Any]) -> None:
+    """The command to run a cell after taking settings is read as the codec would have it."""
+    expected = decode(encode(("begin", settings, ("run", source, 1, "full"))))
+    assert same(decode_from_host(encode_cell(source, 1, "full", settings))) == same(expected)
+
+
 @given(st.lists(st.tuples(counts, st.just(True), values), max_size=5))
 def test_answers_are_what_the_codec_makes_of_them(answers: list[tuple[int, bool, Any]]) -> None:
     """Answers arrive as the codec would have them, of the same types, whichever way they are written."""
@@ -128,6 +135,7 @@ def test_outlines(answers: list[tuple[int, bool, Any]]) -> None:
         found = decode(command)
     assert [call for call, *_ in found[1]] == [call for call, _, _ in answers]
     assert outline(encode_cell("x", 1, "full")) == ("run",)
+    assert outline(encode_cell("x", 1, "full", {"reseed": bytes(16)})) == ("run",)
     assert outline(encode(("clear",))) is None
 
 
