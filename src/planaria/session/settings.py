@@ -268,8 +268,8 @@ def _check_no_workspace(settings: SessionSettings) -> None:
         raise TypeError("artifact_quota= is for sessions with storage=")
     if settings.sync_deps_on_start or settings.extra_deps:
         raise TypeError(
-            "sync_deps_on_start= and extra_deps= are for sessions with a workspace: give storage= or tools= too, "
-            "or create it with from_base()"
+            "sync_deps_on_start= and extra_deps= are for sessions with a workspace: give storage= or tools= "
+            "too, or create it with from_base()"
         )
 
 
