@@ -19,7 +19,7 @@ __all__ = ["decode_from_host", "encode_answer", "encode_answers", "encode_cell",
 
 Frame = tuple[Any, ...]
 
-#: The first byte of what `marshal` has written: a command to run a cell, maybe with settings, or answers to calls.
+#: The first byte of what `marshal` has written: a command to run a cell, or answers to calls.
 #: No frame of the codec begins with them.
 _CELL: Final = b"c"
 _ANSWERS: Final = b"m"
