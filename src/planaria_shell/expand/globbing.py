@@ -69,7 +69,7 @@ def glob(pattern: str, cwd: str, options: GlobOptions) -> list[str]:
                 found = [name + "/" for name in found if name and os.path.isdir(os.path.join(cwd, name))]
                 found = [name[:-1] if name.endswith("//") else name for name in found]
             elif all(is_literal(one, extglob=options.extglob) for one in components[:place]):
-                # Behind what is no pattern, all slashes stay.
+                # Behind what is not a pattern, all slashes stay.
                 found = [name + ("/" if name.endswith("/") else "//") for name in found]
             continue
         named = all(is_literal(one, extglob=options.extglob) for one in components[:place])
