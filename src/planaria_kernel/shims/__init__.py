@@ -25,6 +25,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         executors,
         integers,
         interaction,
+        key_derivation,
         mapping,
         modes,
         network,
@@ -43,6 +44,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     )
 
     code_objects.install()
+    key_derivation.install()
     dates.install()
     sizes.install()
     users.install()

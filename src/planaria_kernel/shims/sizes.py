@@ -11,6 +11,7 @@ from __future__ import annotations
 import _collections_abc
 import functools
 import itertools
+import math
 import sys
 from collections.abc import Callable, Iterator
 from types import FunctionType, SimpleNamespace
@@ -58,8 +59,32 @@ def _length(sized: Any) -> int:
     return len(sized)
 
 
+#: The hash of a rational number is that number modulo this prime on a desktop, where hashes have 64 bits.
+_MODULUS: Final = 2**61 - 1
+
+
+def _desktop_hash(number: float) -> int:
+    """`hash` of a float on a desktop (https://docs.python.org/3/library/stdtypes.html#hashing-of-numeric-types)."""
+    if math.isinf(number):
+        return sys.hash_info.inf if number > 0 else -sys.hash_info.inf
+    numerator, denominator = abs(number).as_integer_ratio()
+    value = numerator * pow(denominator, -1, _MODULUS) % _MODULUS
+    return -2 if (value, number < 0) == (1, True) else value if number >= 0 else -value
+
+
 def _change_random(module: Any) -> None:
     module.len = _length
+    original = module.Random.seed
+
+    @functools.wraps(original)
+    def seed(self: Any, a: Any = None, version: int = 2) -> None:
+        # A float seeds by its hash, as an unsigned number of the size of a pointer.
+        if type(a) is float and not math.isnan(a):
+            a = _desktop_hash(a) % 2**64
+        original(self, a, version)
+
+    module.Random.seed = seed
+    module.seed = module._inst.seed
 
 
 def _change_csv(module: Any) -> None:

@@ -88,6 +88,12 @@ def _kill(pid: int, sig: int, /) -> None:
         signal.raise_signal(sig)
 
 
+def _get_terminal_size(fd: int = 1, /) -> os.terminal_size:
+    """The size of a terminal; there is none."""
+    os.fstat(fd)
+    raise OSError(errno.ENOTTY, os.strerror(errno.ENOTTY))
+
+
 def _chown(path: Any, uid: int, gid: int, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> None:
     """Change the owner and group id of path to the numeric uid and gid: no user may give a file away."""
     os.stat(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
@@ -112,6 +118,7 @@ def install() -> None:
         getpgrp=os.getpid,
         kill=_kill,
         chown=_chown,
+        get_terminal_size=_get_terminal_size,
         sched_getaffinity=lambda pid, /: {0},
         getloadavg=lambda: (0.0, 0.0, 0.0),
         cpu_count=lambda: 1,

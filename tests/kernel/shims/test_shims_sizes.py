@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -116,3 +117,24 @@ def test_says_why(session: planaria.Session, source: str) -> None:
 def test_leaves_other_overflows(session: planaria.Session) -> None:
     """An OverflowError of another kind keeps its message."""
     assert str(session.run("2.0 ** 10000").error).endswith("(68, 'Result not representable')")
+
+
+@pytest.mark.parametrize(
+    "seed", [2.5, -2.5, 0.1, -1.0, 1e300, 5e-324, float("inf"), float("-inf"), 0.0, "x", 7, -7]
+)
+def test_random_numbers_of_a_seed(session: planaria.Session, seed: object) -> None:
+    """A seed of any kind gives a desktop's numbers, a float too, which seeds by its hash."""
+    code = (
+        f"inf = float('inf'); random.seed({seed!r}); random.random(), random.Random({seed!r}).getrandbits(40)"
+    )
+    generator = random.Random(seed)  # type: ignore[arg-type]
+    assert session.execute(code).value == (generator.random(), random.Random(seed).getrandbits(40))  # type: ignore[arg-type]
+
+
+def test_terminal_size(session: planaria.Session) -> None:
+    """There is no terminal: `os.get_terminal_size` raises OSError, and `shutil` gives its usual size."""
+    session.execute("import os, shutil")
+    result = session.run("os.get_terminal_size()")
+    assert result.error is not None
+    assert result.error.type == "OSError"
+    assert session.execute("tuple(shutil.get_terminal_size())").value == (80, 24)
