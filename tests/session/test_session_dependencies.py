@@ -108,15 +108,36 @@ def test_pip_in_the_shell(make: Any, make_wheel: MakeWheel) -> None:
     for name in ("one", "two"):
         make_wheel(name)
     session = make(limits=planaria.Limits(timeout=300))
-    session.files.write_text("requirements.txt", "# for later\none  # the first\n\n")
-    script = "pip install -q -r requirements.txt && python3 -m pip install two && pip uninstall -y one"
+    session.files.write_text("requirements.txt", "# for later\none  # the first\n-r sub/more.txt\n\n")
+    session.bash("mkdir sub; echo 'toolz \\' > sub/more.txt; echo '>= 1' >> sub/more.txt")
+    script = (
+        "pip install -r requirements.txt && python3 -m pip install -qU two && pip uninstall -y one absent"
+    )
     result = session.bash(script)
-    assert (result.stdout, result.stderr) == ("installed: one\ninstalled: two\nremoved: one\n", "")
+    assert result.stdout == (
+        "Requirement already satisfied: toolz>=1 (1.2.0)\n"
+        "Successfully installed one-1.0\n"
+        "Successfully uninstalled one-1.0\n"
+    )
+    assert result.stderr == "WARNING: Skipping absent as it is not installed.\n"
     assert result.exit_code == 0
-    assert value(session, "import two; two.version, deps.list()") == ("1.0", ["two"])
-    result = session.bash("pip install absent; echo $?")
-    assert result.stdout.startswith("failed: absent: no pure-Python wheels")
-    assert result.stdout.endswith("\n1\n")
+    assert value(session, "import two; two.version, deps.list()") == ("1.0", ["toolz>=1", "two"])
+    make_wheel("two", version="2.0")
+    result = session.bash(
+        "pip install -U two; pip install 'two>1'; pip install 'one; python_version < \"3\"'"
+    )
+    assert result.stdout == (
+        "Requirement already satisfied: two (1.0)\n"
+        "A version that fits is kept: to change it, ask for one, as two==VERSION\n"
+        "Successfully installed two-2.0\n"
+        'Ignoring one; python_version < "3": its markers do not match this environment\n'
+    )
+    result = session.bash("pip install absent one; echo $?")
+    assert result.stderr.startswith("ERROR: absent: no pure-Python wheels")
+    assert result.stdout == "Successfully installed one-1.0\n1\n"
+    assert session.bash("pip uninstall -y toolz").stderr == (
+        "ERROR: toolz: the runtime brings it: it cannot be removed\n"
+    )
 
 
 @pytest.mark.parametrize("constructor", ["from_base", "inprocess", "subprocess"])

@@ -452,12 +452,13 @@ class InteractiveShell:
 
     def line_pip(self, line: str) -> None:
         """Install packages: %pip install REQUIREMENT ..., or list them: %pip list."""
-        try:
-            packages.pip(shlex.split(line), self._workspace().get("deps"))
-        except packages.CannotInstallError as error:
-            raise UsageError(str(error)) from None
+        errors = io.StringIO()
+        status = self.run_pip(shlex.split(line), sys.stdout, errors, name="%pip")
         if hasattr(self, "kernel"):
             announce_widgets()
+        if status:
+            raise UsageError(errors.getvalue().removeprefix("ERROR: ").rstrip())
+        sys.stderr.write(errors.getvalue())
 
     def run_pip(self, arguments: list[str], out: TextIO, errors: TextIO, *, name: str = "pip") -> int:
         """Do what a command line of pip says, and write as it does; its exit status."""
