@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +18,10 @@ pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
 
 from http_servers import serve
 from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.stdio import stdio_client as stdio_transport
 from mcp.shared.exceptions import MCPError
-from mcp_clients import MODES, http_server, named_sessions, run, stdio_client, text, with_client
+from mcp_clients import COMMAND, MODES, http_server, named_sessions, run, stdio_client, text, with_client
 
 import planaria
 
@@ -45,6 +50,50 @@ def test_the_server_lists_its_five_tools(mode: str) -> None:
             assert tools["read_file"].annotations.read_only_hint is True
 
     run(main)
+
+
+def test_configurations_of_clients_start_the_server() -> None:
+    """Each configuration in the documentation names the command that serves."""
+    page = Path(__file__).parents[2] / "docs" / "integrations" / "mcp.md"
+    rows = [line.split("|")[1:3] for line in page.read_text("utf-8").splitlines() if "planaria" in line]
+    commands = {}
+    for client, cell in (row for row in rows if len(row) == 2):
+        if found := re.search(r"-- (planaria .*)`", cell):
+            commands[client.strip()] = found[1].split()
+        elif found := re.search(r"\{.*\}", cell):
+            given = json.loads(found[0])
+            for servers in ("mcpServers", "context_servers"):
+                given = given.get(servers, {}).get("planaria", given)
+            commands[client.strip()] = [given["command"], *given["args"]]
+    clients = ["Claude Code", "Claude Desktop", "Codex", "Cursor", "VS Code", "Windsurf", "Zed"]
+    assert sorted(commands) == clients
+    assert {tuple(command) for command in commands.values()} == {("planaria", "mcp")}
+
+    async def main() -> None:
+        program = str(Path(sys.executable).with_name("planaria"))
+        server = StdioServerParameters(command=program, args=["mcp"], env=dict(os.environ))
+        async with Client(server) as client:
+            assert text(await client.call_tool("run_python", {"code": "6 * 7"})) == "42"
+
+    run(main)
+
+
+def test_log_has_no_ends_of_executions(tmp_path: Path) -> None:
+    """What a call ended with is in its result, and not on standard error, which clients keep as a log."""
+
+    async def main() -> None:
+        with (tmp_path / "log").open("w") as log:
+            server = StdioServerParameters(command=COMMAND[0], args=COMMAND[1:], env=dict(os.environ))
+            async with Client(stdio_transport(server, errlog=log)) as client:
+                for arguments in (
+                    {"code": "while True: pass", "timeout": 0.5},
+                    {"code": "1 / 0"},
+                    {"cod": ""},
+                ):
+                    assert (await client.call_tool("run_python", arguments)).is_error
+
+    run(main)
+    assert (tmp_path / "log").read_text() == ""
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +58,7 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
     from planaria.session._async.session import AsyncSession
     from planaria.stores.opening import open_store
 
+    _configure_logging()
     workspace, registry = server.workspace()
     network = server.options.network()
     arguments: dict[str, Any] = {
@@ -95,3 +97,10 @@ def serve(server: Server, address: tuple[str, int] | None) -> None:
     finally:
         if registry is not None:
             registry.close()
+
+
+def _configure_logging() -> None:
+    """Warnings on standard error, a line each: clients keep it as the server's log."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    # That an execution was stopped is in the result of the call.
+    logging.getLogger("planaria.session").setLevel(logging.ERROR)
