@@ -1,14 +1,17 @@
 """Standard output and error that hold text back in memory, where the host takes it from.
 
 A line that leaves the sandbox by itself costs more than a hundred that stay. So what is written gathers in
-the two text streams, from these in their buffers, and goes to the host when a buffer is full, when it is
-flushed, and before everything that the host is to see after it. The host also looks at both by itself: every
-few hundredths of a second, before the code sleeps, and when it is stopped; see `machine.wasi.held_output`.
+the two text streams, and goes to the host when there is enough of it, when it is flushed, and before
+everything that the host is to see after it. The host also looks at it by itself: every few hundredths of a
+second, before the code sleeps, and when it is stopped; see `machine.wasi.held_output`.
 
 Only one of the two streams holds something at a time, so the order of what was written is kept. So it is with
-what is written to a buffer itself: from when `sys.stdout.buffer` is first looked up, its text stream passes
-everything on at once. Each step that a stream takes without a detour is one of C, so that neither an
-interrupt nor a recursion that is too deep can come between what was printed and its buffer.
+what is written to a buffer itself: from when `sys.stdout.buffer` is first looked up, the text streams pass
+everything on at once, and it gathers in the buffers.
+
+What was printed is not lost when an interrupt comes between: each step that a stream takes without a detour
+is one of C. And it does not gather in both places, since a buffer that is full is written out, which is
+where CPython looks for interrupts, before it takes what the text stream has let go of.
 """
 
 from __future__ import annotations
@@ -26,12 +29,11 @@ __all__ = ["HeldStreams"]
 
 _Buffer: TypeAlias = "io.BufferedWriter[io.RawIOBase]"
 
-#: The size of each buffer in bytes.
+#: How many bytes gather in a buffer that the user's code may know.
 _BUFFER_BYTES: Final = 1 << 14
-#: How many characters gather in a text stream. With more the strings that wait take more memory, which
-#: checkpoints have to copy, and nothing is faster.
-_TEXT_SIZE: Final = 1 << 11
-#: With this size everything that is written is passed on at once.
+#: How many characters gather in a text stream, each of whose strings takes some 40 bytes beside.
+_TEXT_SIZE: Final = 1 << 12
+#: The size of what passes everything on at once.
 _AT_ONCE: Final = 1
 #: The text by which the host finds a buffer in memory.
 _MARK: Final = b"planaria finds the buffer of a standard stream by this text"
@@ -48,14 +50,17 @@ class _HeldStream:
         # Kept for good, as is the stream: the host looks at their places in memory.
         self.buffer = buffer
         self.text = io.TextIOWrapper(buffer, encoding="utf-8", errors="backslashreplace", newline="\n")
-        self.text.__dict__["mode"] = "w"
+        # Here `print` finds a method that is bound already, an eighth of its time.
+        self.text.__dict__.update(mode="w", write=self.text.write)
         for mark in _TEXT_MARKS:
             self.text.write(mark)
         held = "".join(_TEXT_MARKS).encode()
         self._gathers = bool(call_host(b"T" + encode((number, id(self.text), held))))
         """Whether text may wait in the stream, and not in its buffer alone."""
         self.text.flush()
-        self.pass_on()
+        if self._gathers:
+            self._set_buffer_size(_AT_ONCE)
+        self._set_size(_AT_ONCE)
 
     def activate(self) -> None:
         """Hold back what is written, from now on."""
@@ -75,25 +80,26 @@ class _HeldStream:
         self._set_size(_AT_ONCE)
         self.buffer.__dict__["write"] = take_over
 
-    def pass_on(self) -> None:
-        """Give what the text stream holds to the buffer."""
-        self._set_size(_AT_ONCE)
-        try:
-            _text_write(self.text, "")
-        except ValueError:
-            pass
-
     def hand_out(self) -> None:
         """The buffer is about to be known to the user's code, which may write to it at any time."""
         if self._gathers:
             self._gathers = False
-            self.pass_on()
+            self._set_size(_AT_ONCE)
+            try:
+                _text_write(self.text, "")  # what it holds is passed on
+                self.buffer.flush()
+                self._set_buffer_size(_BUFFER_BYTES)
+            except ValueError:  # closed or detached by the user's code
+                pass
 
     def _set_size(self, size: int) -> None:
         try:
             self.text._CHUNK_SIZE = size  # type: ignore[attr-defined]
         except ValueError:  # detached by the user's code
             pass
+
+    def _set_buffer_size(self, size: int) -> None:
+        self.buffer.__init__(self.buffer.raw, size)  # type: ignore[misc]
 
 
 class HeldStreams(Streams):
