@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from planaria_process import Run
@@ -51,6 +52,50 @@ def test_going_by_lines(planaria: Run, tmp_path: Path) -> None:
         "after 1 of 3 executions",
     ]
     assert done.stderr == b"until: give a line and, for a function of an earlier cell, its number\n"
+
+
+def test_going_by_calls(planaria: Run, tmp_path: Path) -> None:
+    """`call` stops at each call and at the end of an execution, `calls` shows what waits, `back` returns."""
+    with _session_with(double) as session:
+        session.run("x = await double(1)\ny = await double(x)")
+        session.recording().save(tmp_path / "a.rec")
+    commands = b"call\ncalls\ncall\nback\ngo 1\nprint x, y\ncall"
+    done = planaria("replay", "a.rec", stdin=commands)
+    first, second = (
+        f"HostCall(id={number}, name='double', args=({number},), kwargs={{}})" for number in (1, 2)
+    )
+    assert done.stdout.decode().splitlines()[1:] == [
+        first,
+        first,
+        second,
+        "after 0 of 1 executions",
+        "after 1 of 1 executions",
+        "(2, 4)",
+        "after 1 of 1 executions",
+    ]
+    assert done.stderr == b""
+
+
+def double(n: int) -> int:
+    return 2 * n
+
+
+def _session_with(callback: Callable[..., object]) -> planaria.Session:
+    """A session that records; the fixture `planaria` hides the module in tests."""
+    return planaria.Session(record=True, callbacks=[callback])
+
+
+def test_errors_of_what_is_printed(planaria: Run, tmp_path: Path) -> None:
+    """An error of `print` is shown as the code has it, also at a line; so are bytes that cannot be decoded."""
+    _record(tmp_path / "a.rec")
+    done = planaria(
+        "replay", "a.rec", stdin=b"step\nprint x +\nuntil 1\nprint y\nprint '\xff'\nback\nprint x\n"
+    )
+    shown = done.stdout.decode().splitlines()
+    assert "SyntaxError: invalid syntax" in shown
+    assert "NameError: name 'y' is not defined" in shown
+    assert shown[-1] == "[1]"
+    assert done.stderr == b""
 
 
 def test_a_command_that_fails(planaria: Run, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import planaria
+from planaria.executors.journal import Keyframe
 
 pytestmark = pytest.mark.slow
 
@@ -351,7 +352,27 @@ def test_one_execution_beyond_the_limit_is_kept_as_its_state(new_session: Callab
     session.execute("y = x")
     replay = planaria.replay(session.recording()).run()
     assert replay.state_digest() == session.state_digest()
+    assert "more from outside than Limits(recording=) allows" in str(replay.results[0].error)
+    assert replay.results[1].error is None
     replay.close()
+
+
+def test_states_of_a_large_session_count(new_session: Callable[..., Any]) -> None:
+    """States count by all memory that they do not share, also what is not held as pages: the oldest are dropped."""
+    session = new_session(record=True, limits=planaria.Limits(recording=10_000_000))
+    session.execute("import os; data = bytearray(20_000_000)")
+    for _ in range(6):
+        session.execute("data[:] = os.urandom(len(data))")
+        session.files.write_text("new.txt", "so that the next execution begins with a state")
+    session.execute("last = data[-1]")
+    recorder = session._engine.recorder
+    states = [item for item in recorder.items if isinstance(item, Keyframe)]
+    assert len(states) <= 2
+    assert recorder.size > 20_000_000
+    recording = session.recording()
+    assert recording.is_cut
+    with planaria.replay(recording) as replay:
+        assert replay.run().state_digest() == session.state_digest()
 
 
 def test_other_sessions_are_not_recorded(session: Any) -> None:

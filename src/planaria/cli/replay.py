@@ -18,7 +18,7 @@ __all__ = ["replay_file"]
 _PROMPT: Final = "(replay) "
 _HELP: Final = """\
 step, s          do the next execution again
-call, c          go on to the next call that the code awaits
+call, c          go on to the next call that the code awaits, at most to the end of its execution
 until N, u N     go on to where line N of the next execution comes; until N CELL for one of that cell
 next, n          go on by one line
 previous         go back by one line

@@ -57,6 +57,11 @@ class Keyframe:
     tier: str
 
 
+def _parts(state: WasmState) -> dict[int, int]:
+    """What a state is made of, by identity, and how many bytes each of it has."""
+    return dict(state.memory.parts()) | {id(data): len(data) for data in state.pages.values()}
+
+
 def report_digest(report: bytes) -> bytes:
     """What two entries are compared by."""
     return hashlib.blake2b(report, digest_size=16).digest()
@@ -137,13 +142,14 @@ class Recorder(Journal):
         self._since_keyframe = 0
         self._entry: Entry | None = None
         self._entry_size = 0
-        self._known: frozenset[int] = frozenset()
+        #: The newest state among the items: the next one counts by what it does not share with it.
+        self._last: Keyframe | None = None
 
     def fork(self) -> Recorder:
         """The journal of a copy of the kernel, which has what this one has so far."""
         other = Recorder(self.limit)
         other.items, other._sizes = list(self.items), list(self._sizes)
-        other.dropped, other._known = self.dropped, self._known
+        other.dropped, other._last = self.dropped, self._last
         return other
 
     def jump(self) -> None:
@@ -168,9 +174,11 @@ class Recorder(Journal):
         """The present state, which the items do not lead to."""
         self._has_jumped = False
         self._since_keyframe = 0
-        pages = keyframe.state.pages.values()
-        size = sum(len(data) for data in pages if id(data) not in self._known)
-        self._known = frozenset(map(id, pages))
+        known = dict(keyframe.state.image.memory.parts())
+        if self._last is not None:
+            known |= _parts(self._last.state)
+        size = sum(length for part, length in _parts(keyframe.state).items() if part not in known)
+        self._last = keyframe
         self._add(keyframe, _COST + size)
 
     def begin(self, guest: Machine, command: bytes, capture: Callable[[], Keyframe]) -> None:

@@ -139,7 +139,9 @@ class Playback:
         return None
 
     def step_call(self) -> list[HostCall]:
-        """Go on until the code awaits further calls or an execution ends; the calls that wait then."""
+        """Go on until the code awaits further calls or an execution ends; the calls that wait then, of which
+        there are none at an end.
+        """
         before = {call.id for call in self.pending}
         while not self.is_over:
             if self._do_next() is not None:
@@ -391,7 +393,11 @@ class Playback:
             execution.stop.failure = SessionError("not repeated")
             execution.fail("ReplayError", "")
             result = executing.outcome_of(engine, execution)
-            result.error = ReplayError(f"it was stopped, which is not repeated: {ended.error}")
+            result.error = ReplayError(
+                "it got more from outside than Limits(recording=) allows to be kept, so it is not repeated"
+                if ended.error is None
+                else f"it was stopped, which is not repeated: {ended.error}"
+            )
         else:
             result = executing.outcome_of(engine, execution)
         result.duration_ms = ended.duration_ms

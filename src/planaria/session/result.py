@@ -194,8 +194,10 @@ class Result(Shown):
             parts.append(f"{self.repr}\n")
         parts.append(self.stderr)
         if self.error is not None:
-            text = self.error.traceback if isinstance(self.error, ExecutionError) else ""
-            parts.append(text or f"{type(self.error).__name__}: {self.error}\n")
+            if isinstance(self.error, ExecutionError):
+                parts.append(self.error.traceback or f"{self.error}\n")
+            else:
+                parts.append(f"{type(self.error).__name__}: {self.error}\n")
         return "".join(
             part if not part or part.endswith("\n") else part + "\n" for part in parts
         ).removesuffix("\n")

@@ -130,6 +130,11 @@ class Recording:
             )
         except EncodeError as error:
             raise ReplayError(f"a call that waits has arguments that cannot be written: {error}") from error
+        if len(value) > _MOST:
+            raise ReplayError(
+                f"this recording has {len(value)} bytes, of which a file can have {_MOST}: set "
+                "Limits(recording=) lower"
+            )
         data = _MAGIC + zstandard.ZstdCompressor(level=_LEVEL).compress(value)
         return data + hashlib.blake2b(data, digest_size=_SEAL).digest()
 
