@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from planaria_shell.errors import ArithmeticSyntaxError, ShellError
 from planaria_shell.expand.patterns import compile_pattern, is_literal, unescape
+from planaria_shell.state.characters import lower_case, swapped_case, upper_case
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import (
     ASSOCIATIVE,
@@ -177,11 +178,11 @@ def _fill(template: str, matched: str) -> str:
 def change_case(operator: str, value: str, pattern: str, extglob: bool) -> str:
     """`^`, `^^`, `,`, `,,`, `~` and `~~`: only characters that match the pattern."""
     if operator[0] == "^":
-        change = str.upper
+        change = upper_case
     elif operator[0] == ",":
-        change = str.lower
+        change = lower_case
     else:
-        change = str.swapcase
+        change = swapped_case
     if not pattern or pattern == "?":
         if len(operator) == 2:
             return change(value)
@@ -251,11 +252,11 @@ _KEY_SPECIAL = re.compile(r"[\s'\"\\|&;()<>!{}*\[?\]^$`\x00-\x1f\x7f\udc80-\udcf
 def transform(shell: Interpreter, letter: str, value: str, name: str) -> str:
     """`@U @u @L @Q @E @P` of one value."""
     if letter == "U":
-        return value.upper()
+        return upper_case(value)
     if letter == "u":
-        return value[:1].upper() + value[1:]
+        return upper_case(value[:1]) + value[1:]
     if letter == "L":
-        return value.lower()
+        return lower_case(value)
     if letter in "QKk":
         return single_quoted(value)
     if letter == "E":

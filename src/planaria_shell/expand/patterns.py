@@ -35,11 +35,32 @@ _MAGIC = re.compile(r"[*?\[\\]")
 _MAGIC_EXTENDED = re.compile(r"[*?\[\\]|[+@!]\(")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _STARS = re.compile(r"(\*?)((?:[^*\\(]|\\.)*+)(\*?)\Z", re.DOTALL)
+#: All that is printed and no space, beyond ASCII.
+_GRAPHIC = (
+    "\\xa0-\\u167f\\u1681-\\u1fff\\u2007\\u200b-\\u2027\\u202a-\\u205e\\u2060-\\u2fff"
+    "\\u3001-\\ud7ff\\ue000-\\U0010ffff"
+)
+_SPACES = "\\u1680\\u2000-\\u2006\\u2008-\\u200a\\u205f\\u3000"
 _CLASSES = {
-    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z",
-    "space": " \\t\\n\\r\\f\\v", "blank": " \\t", "punct": "!-/:-@\\[-`{-~", "print": " -~", "graph": "!-~",
-    "cntrl": "\\x00-\\x1f\\x7f", "xdigit": "0-9a-fA-F", "word": "a-zA-Z0-9_", "ascii": "\\x00-\\x7f",
+    "digit": "0-9", "xdigit": "0-9a-fA-F", "ascii": "\\x00-\\x7f",
+    "space": f" \\t\\n\\r\\f\\v\\u2028\\u2029{_SPACES}", "blank": f" \\t{_SPACES}",
+    "print": f" -~{_SPACES}{_GRAPHIC}", "graph": f"!-~{_GRAPHIC}",
+    "cntrl": "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029",
 }  # fmt: skip
+#: Python's `\\w` has numbers that are no digits, which belong to no class of letters.
+_NUMERALS = (
+    "\\xb2\\xb3\\xb9\\xbc-\\xbe\\u2070\\u2074-\\u2079\\u2080-\\u2089"
+    "\\u2150-\\u215f\\u2460-\\u24ff\\u2776-\\u2793"
+)
+#: Those that are no ranges, as expressions of their own.
+_WIDE_CLASSES = {
+    "alpha": f"[^\\W0-9_{_NUMERALS}]", "alnum": f"[^\\W_{_NUMERALS}]", "word": f"[^\\W{_NUMERALS}]",
+    "punct": f"[!-/:-@\\[-`{{-~]|(?![^\\W{_NUMERALS}])[{_GRAPHIC}]",
+}  # fmt: skip
+#: Where there are letters that have a case, beyond ASCII.
+_CASED = (range(0x80, 0x590), range(0x10A0, 0x1100), range(0x1C80, 0x1CC0), range(0x1E00, 0x2000),
+          range(0x2C00, 0x2D30), range(0xA640, 0xA800), range(0xFB00, 0xFB18),
+          range(0xFF21, 0xFF5B))  # fmt: skip
 #: Names of characters between `[.` and `.]`.
 _SYMBOLS = {
     "space": " ", "exclamation-mark": "!", "quotation-mark": '"', "number-sign": "#", "dollar-sign": "$",
@@ -54,6 +75,14 @@ _SYMBOLS = {
     "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9",
     "tab": "\t", "newline": "\n", "carriage-return": "\r", "NUL": "\0", "DEL": "\x7f",
 }  # fmt: skip
+
+
+@lru_cache(2)
+def _cased(name: str) -> str:
+    """`upper` or `lower`, as what stands between brackets."""
+    if name == "upper":
+        return "A-Z" + "".join(chr(code) for block in _CASED for code in block if chr(code).isupper())
+    return "a-z" + "".join(chr(code) for block in _CASED for code in block if chr(code).islower())
 
 
 def escape(text: str) -> str:
@@ -87,7 +116,7 @@ def _bracket(pattern: str, start: int, ignore_slash: bool) -> tuple[str, int]:
     if negated:
         position += 1
     items: list[str] = []
-    exact: list[str] = []
+    wide: list[str] = []
     first = True
     while True:
         char = pattern[position : position + 1]
@@ -105,7 +134,9 @@ def _bracket(pattern: str, start: int, ignore_slash: bool) -> tuple[str, int]:
                 if kind == ":":
                     if name in ("upper", "lower"):
                         # They keep their meaning where case does not matter otherwise.
-                        exact.append(_CLASSES[name])
+                        wide.append(f"(?-i:[{_cased(name)}])")
+                    elif name in _WIDE_CLASSES:
+                        wide.append(_WIDE_CLASSES[name])
                     elif name not in _CLASSES:
                         items.append("")
                     else:
@@ -142,12 +173,12 @@ def _bracket(pattern: str, start: int, ignore_slash: bool) -> tuple[str, int]:
         else:
             items.append(re.escape(low))
     body = "".join(items)
-    if exact:
-        letters = f"(?-i:[{''.join(exact)}])"
+    if wide:
+        several = [*wide, f"[{body}]"] if body else wide
+        found = several[0] if len(several) == 1 and "|" not in several[0] else f"(?:{'|'.join(several)})"
         if not negated:
-            return f"(?:{letters}|[{body}])" if body else letters, position + 1
-        rest = f"[^{body}{'/' if ignore_slash else ''}]" if body or ignore_slash else "."
-        return f"(?!{letters}){rest}", position + 1
+            return found, position + 1
+        return f"(?!{found}){'[^/]' if ignore_slash else '.'}", position + 1
     if not body:
         return ("(?!)" if not negated else "."), position + 1
     slash = "/" if ignore_slash and negated else ""

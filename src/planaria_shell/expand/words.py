@@ -212,6 +212,17 @@ class WordCompiler:
 
     def _argument(self, word: Word) -> Item:
         parts = argument_parts(word.parts)
+        usual = self._of_parts(parts)
+        if not any(isinstance(part, Tilde) for part in parts[1:]):
+            return usual
+        # What looks like an assignment has tildes everywhere, but not in POSIX mode.
+        strict = self._of_parts(with_tildes(word.parts, assignment=False))
+        if not (usual[0] and strict[0]):
+            return usual
+        first, second = (code if callable(code) else constant_text(code) for code in (usual[1], strict[1]))
+        return True, lambda sh: second(sh) if sh.posix else first(sh)
+
+    def _of_parts(self, parts: list[Part | Tilde]) -> _Item:
         if len(parts) == 1:
             quick = self._one_part(parts[0])
             if quick is not None:

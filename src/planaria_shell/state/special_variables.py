@@ -181,6 +181,13 @@ _GETTERS: dict[str, Callable[[Interpreter], str]] = {
     "BASH_ARGV0": lambda shell: shell.name,
     "HISTCMD": _history_number,
 }
+
+
+def _groups() -> list[str]:
+    first = os.getegid()
+    return [str(number) for number in (first, *(one for one in os.getgroups() if one != first))]
+
+
 _ARRAYS: dict[str, Callable[[Interpreter], dict[int, str] | dict[str, str]]] = {
     "FUNCNAME": _functions,
     "BASH_SOURCE": _sources,
@@ -189,7 +196,7 @@ _ARRAYS: dict[str, Callable[[Interpreter], dict[int, str] | dict[str, str]]] = {
     "BASH_ARGC": _argument_counts,
     "PIPESTATUS": _statuses,
     "DIRSTACK": lambda shell: dict(enumerate([shell.cwd, *shell.directories])),
-    "GROUPS": lambda shell: {0: "0"},
+    "GROUPS": lambda shell: dict(enumerate(_groups())),
     "BASH_ALIASES": lambda shell: dict(shell.aliases),
     "BASH_CMDS": lambda shell: {name: path for name, (path, _) in shell.hashed.items()},
 }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol
 
 from planaria_shell.errors import AbandonError, ReadonlyError, ShellError, abandoning
+from planaria_shell.state.characters import lower_case, upper_case
 from planaria_shell.state.functions import FunctionBody
 from planaria_shell.state.limits import Counters
 from planaria_shell.state.scopes import ScopeOwner, Scopes
@@ -317,11 +318,11 @@ class Variables(Scopes):
         if append and old:
             value = old + value
         if flags & LOWER:
-            return value.lower()
+            return lower_case(value)
         if flags & UPPER:
-            return value.upper()
+            return upper_case(value)
         if flags & CAPITALIZE:
-            return value[:1].upper() + value[1:].lower()
+            return upper_case(value[:1]) + lower_case(value[1:])
         return value
 
     def target(self, name: str) -> Variable:

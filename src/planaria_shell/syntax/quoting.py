@@ -16,7 +16,7 @@ __all__ = [
 
 _SAFE = re.compile(r"[A-Za-z0-9_@%+=:,./\-]+\Z")
 _PRINTF_SPECIAL = re.compile(r"[^A-Za-z0-9_@%+=:./\-~#]|(?:^|(?<=[:=]))~|^#")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f\udc80-\udcff]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\udc80-\udcff]")
 _DOUBLE_SPECIAL = re.compile(r'(["\\$`])')
 _PLAIN_VALUE = re.compile(r"[A-Za-z0-9_@%+:,./=^\-\u00a0-\ud7ff\ue000-\U0010ffff]*\Z")
 #: What the shell would not read as itself.
@@ -33,10 +33,8 @@ def _ansi_quoted(text: str) -> str:
         named = _ANSI.get(char)
         if named is not None:
             pieces.append(named)
-        elif char < " " or char == "\x7f":
-            pieces.append(f"\\{ord(char):03o}")
-        elif "\udc80" <= char <= "\udcff":
-            pieces.append(f"\\{ord(char) - 0xDC00:03o}")
+        elif _CONTROL.match(char):
+            pieces += [f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape")]
         else:
             pieces.append(char)
     return "$'" + "".join(pieces) + "'"

@@ -14,6 +14,7 @@ from planaria_shell.expand.fields import split
 from planaria_shell.expand.parameter_operators import change_case, remover, replace, substring
 from planaria_shell.expand.pathnames import glob_fields
 from planaria_shell.expand.patterns import MAGIC_EXTENDED, escape, matcher
+from planaria_shell.state.characters import lower_case, upper_case
 from planaria_shell.state.control import Return
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, SHORT, SLOW_WRITE, Variable
@@ -333,9 +334,9 @@ NAMESPACE: dict[str, object] = {
         for function in (
             append_indexed, append_keyed, arithmetic_error, bracket_status, change_case, condition_error,
             condition_number, count, divide, element, element_number, escape, evaluate, fields, fill, grown,
-            keyed, literal, load, loaded_again, matches, matches_case, operand, power, push,
+            keyed, literal, load, loaded_again, lower_case, matches, matches_case, operand, power, push,
             regex_escape, remainder, remover, replace, save, search, store_keyed, substring, test_status,
-            too_deep, unset, unset_number, wrap, write_failed,
+            too_deep, unset, unset_number, upper_case, wrap, write_failed,
         )
     },
 }  # fmt: skip

@@ -282,9 +282,9 @@ class Words:
         pattern = self.pattern(part.argument)
         if pattern.constant == "":
             if part.operator == "^^":
-                return f"{subject}.upper()"
+                return f"upper_case({subject})"
             if part.operator == ",,":
-                return f"{subject}.lower()"
+                return f"lower_case({subject})"
         return f"change_case({part.operator!r}, {subject}, {pattern.text}, {self.names.extglob})"
 
     # -- fields ------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ class Calls:
                 found = f"{self.text(arguments[0])}.find({self.text(arguments[1])})"
                 return f"({found} + 1.0)"
             case "tolower" | "toupper":
-                return f"{self.text(arguments[0])}.{name[2:]}()"
+                return f"{name[2:]}_case({self.text(arguments[0])})"
             case "split" | "patsplit":
                 return self._split(node)
             case "sub" | "gsub":

@@ -18,6 +18,7 @@ from planaria_shell.commands.text.awk.values import (
     text_number,
     truth,
 )
+from planaria_shell.state.characters import lower_case, upper_case
 
 __all__ = ["NAMESPACE", "PROLOGUE"]
 
@@ -58,6 +59,7 @@ NAMESPACE: dict[str, Any] = {
     "power": _power, "modulo": _modulo, "put": _put, "format_values": format_values,
     "NextRecord": NextRecord, "NextFile": NextFile, "Exit": Exit, "special_text": special_text,
     "integer_text": _integer_text, "NO_FIELD": NO_FIELD, "float_text": _float_text,
+    "lower_case": lower_case, "upper_case": upper_case,
     "numbers": numbers, "sum_from": sum_from, "text_columns": text_columns,
 }  # fmt: skip
 #: What they begin with.

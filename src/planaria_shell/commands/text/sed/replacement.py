@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from planaria_shell.state.characters import lower_case, upper_case
 from planaria_shell.toolkit.regex.posix import Pattern
 from planaria_shell.toolkit.regex.syntax import escaped_character
 
@@ -108,15 +109,15 @@ def _with_cases(pieces: list[str | int | _Case]) -> Callable[[re.Match[str]], st
             if isinstance(piece, _Case):
                 match piece.letter:
                     case "U":
-                        convert = str.upper
+                        convert = upper_case
                     case "L":
-                        convert = str.lower
+                        convert = lower_case
                     case "E":
                         convert = str
                     case "u":
-                        once = str.upper
+                        once = upper_case
                     case _:
-                        once = str.lower
+                        once = lower_case
                 continue
             text = piece if isinstance(piece, str) else found[piece] or ""
             if not text:
