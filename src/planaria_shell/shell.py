@@ -94,6 +94,7 @@ class Shell(Interpreter):
     call_function = commands.call_function
     stream_function = commands.stream_function
     define_function = commands.define_function
+    define_functions = commands.define_functions
     external = commands.external
     stream_external = commands.stream_external
     # Finding commands.

@@ -61,8 +61,8 @@ COMMANDS = [
 def misread(script: str) -> list[str]:
     """Definitions that are taken for well formed but are not, or end elsewhere."""
     wrong = []
-    for start, definition in definitions(script).items():
-        name, (body, end) = definition[1], definition.span(2)
+    known = definitions(script)
+    for name, start, body, end in zip(known.names, known.starts, known.bodies, known.ends, strict=True):
         parser = parser_of(script[body:end])
         try:
             parse_function_body(parser, name, 1)
@@ -78,14 +78,14 @@ def misread(script: str) -> list[str]:
 def test_well_formed_definitions_are_known(name: str) -> None:
     """A definition made of plain words, quotes, redirections and compound commands is known to be well formed."""
     script = f"\n{KNOWN[name]}\n"
-    assert list(definitions(script)) == [1]
+    assert definitions(script).starts == [1]
     assert not misread(script)
 
 
 @pytest.mark.parametrize("name", LEFT)
 def test_other_definitions_are_left_to_the_parser(name: str) -> None:
     """A definition that is wrong, or has in it what the outline does not know, is not taken for well formed."""
-    assert definitions(LEFT[name] + "\n") == {}
+    assert definitions(LEFT[name] + "\n").starts == []
 
 
 def test_definitions_that_differ_in_digits_are_judged_alike() -> None:
@@ -94,10 +94,10 @@ def test_definitions_that_differ_in_digits_are_judged_alike() -> None:
     for text in (script, "\n" + script, script.replace("; }", "; fi; }"), script):
         found = definitions(text)
         if "fi" in text:
-            assert found == {}
+            assert found.starts == []
             continue
-        assert [definition[1] for definition in found.values()] == [f"f{number}" for number in range(95, 105)]
-        assert [definition[2] for definition in found.values()] == [
+        assert found.names == [f"f{number}" for number in range(95, 105)]
+        assert [text[begin:end] for begin, end in zip(found.bodies, found.ends, strict=True)] == [
             f'{{ echo "${{1:-{number}}}" a{number}b; }}' for number in range(95, 105)
         ]
         assert misread(text) == []
@@ -113,7 +113,7 @@ def test_what_is_known_is_what_the_parser_reads() -> None:
             f"f{place}() {{\n{body}\n}}\n" if "\n" in body else f"f{place}() {{ {body} }}\n"
             for place, body in enumerate(bodies)
         )
-        known += len(definitions(script))
+        known += len(definitions(script).starts)
         assert misread(script) == []
     assert known > 300
 

@@ -94,7 +94,7 @@ class Compiler:
             return ending(self.run(node, tested))
         code = streamer(self, node, tested)
         redirects = getattr(node, "redirects", None)
-        if redirects and not isinstance(node, Simple | Function):
+        if redirects and not isinstance(node, Simple):
             code = redirected_stream(code, compile_redirects(redirects, self.words))
         return code
 

@@ -119,8 +119,14 @@ def run_function(compiler: Compiler, node: Function, tested: bool) -> Code:
 def run_functions(compiler: Compiler, nodes: Iterable[Function]) -> Code:
     """Several definitions in a row."""
     bodies = [FunctionBody(node, compiler) for node in nodes]
+    table = {body.name: body for body in bodies}
+    last = bodies[-1].node.line
 
     def run(sh: Interpreter) -> int:
+        if sh.define_functions(table):
+            sh.line = last
+            sh.status = 0
+            return 0
         status = 0
         for body in bodies:
             sh.line = body.node.line

@@ -30,6 +30,7 @@ __all__ = [
     "call_function",
     "call_tested",
     "define_function",
+    "define_functions",
     "execute",
     "external",
     "stream_execute",
@@ -282,6 +283,13 @@ def stream_function(
         _leave(shell, saved, tested, returns=returns)
 
 
+def _source_of_definitions(shell: Interpreter) -> str:
+    """Where a function that is defined now is from."""
+    if shell.frames:
+        return shell.frames[-1].source
+    return shell.script or ("main" if shell.reads_input else "environment")
+
+
 def define_function(shell: Interpreter, body: FunctionBody) -> int:
     """`name () …`"""
     if _EXPANDED_OR_QUOTED.search(body.name):
@@ -296,14 +304,26 @@ def define_function(shell: Interpreter, body: FunctionBody) -> int:
     if body.name in shell.readonly_functions:
         shell.complain(f"{body.name}: readonly function")
         return 1
-    if shell.frames:
-        source = shell.frames[-1].source
-    else:
-        source = shell.script or ("main" if shell.reads_input else "environment")
-    shell.functions[body.name] = body.with_source(source)
+    shell.functions[body.name] = body.with_source(_source_of_definitions(shell))
     if existing is not None and existing.exported:
         shell.functions[body.name].exported = True
     return 0
+
+
+def define_functions(shell: Interpreter, table: dict[str, FunctionBody]) -> bool:
+    """Define them all, by their names, if nothing stands against any of them and none is exported."""
+    functions = shell.functions
+    if shell.posix or shell.readonly_functions:
+        return False
+    if _EXPANDED_OR_QUOTED.search("\n".join(table)):
+        return False
+    if any(functions[name].exported for name in table.keys() & functions.keys()):
+        return False
+    source = _source_of_definitions(shell)
+    if any(body.source != source for body in table.values()):
+        table = {name: body.with_source(source) for name, body in table.items()}
+    functions.update(table)
+    return True
 
 
 # -- what stands outside the shell -------------------------------------------------------------

@@ -121,6 +121,10 @@ class Interpreter(State, ABC):
         """`name () …`"""
 
     @abstractmethod
+    def define_functions(self, table: dict[str, FunctionBody]) -> bool:
+        """Define them all, by their names, if nothing stands against any of them and none is exported."""
+
+    @abstractmethod
     def external(self, argv: list[str], shown: str | None = None) -> int:
         """Run a command that is neither a function nor a builtin, to its end, under the name `shown`."""
 

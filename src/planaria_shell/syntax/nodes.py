@@ -316,16 +316,16 @@ class Case:
 @dataclass(slots=True)
 class Function:
     name: str
-    #: The body, or what parses it: a body that is never asked for need not be parsed.
-    definition: Command | Callable[[], Command]
+    #: The body, or what parses that of a definition: a body that is never asked for need not be parsed.
+    definition: Command | Callable[[Function], Command]
     line: int = 0
-    #: The redirections written after the body are the body's own.
-    redirects: list[Redirect] = field(default_factory=list)
+
+    # The redirections written after the body are the body's own.
 
     @property
     def body(self) -> Command:
         if callable(self.definition):
-            self.definition = self.definition()
+            self.definition = self.definition(self)
         return self.definition
 
 

@@ -20,11 +20,12 @@ function itself.
 from __future__ import annotations
 
 import re
-from itertools import filterfalse
+from dataclasses import dataclass
+from itertools import filterfalse, repeat
 
 from planaria_shell.syntax.lexer import BRACED, NAMED, PLAIN_WORD
 
-__all__ = ["definitions"]
+__all__ = ["Definitions", "definitions"]
 
 _DEFINITION = re.compile(
     r"^([A-Za-z_][A-Za-z0-9_:.-]*+)[ \t]*\([ \t]*\)[ \t]*"
@@ -81,6 +82,7 @@ _DEEPEST = 50
 
 #: Words that differ in digits only are of the same kind, and so are bodies.
 _SAME_DIGITS = str.maketrans("123456789", "0" * 9)
+_SAME_BYTES = bytes.maketrans(b"123456789", b"0" * 9)
 #: Characters of bodies that are remembered.
 _MOST_CHARACTERS = 1_000_000
 
@@ -164,22 +166,54 @@ class _Verdicts(dict[str, bool]):
 _VERDICTS = _Verdicts()
 
 
-def definitions(source: str) -> dict[int, re.Match[str]]:
-    """The definitions of functions that begin a line and are known to be well formed, by where they begin.
+@dataclass(slots=True)
+class Definitions:
+    """Definitions of functions in a script, in their order."""
 
-    Group 1 of each is the name, and group 2 the body. (A place may be in a here-document or between quotes:
-    only who comes to it in the course of parsing knows that a command begins there.)
+    places: dict[int, int]
+    """Which of them begins at a place."""
+    names: list[str]
+    starts: list[int]
+    bodies: list[int]
+    """Where the body of each begins."""
+    ends: list[int]
+    """Where the body of each ends."""
+
+    def run_from(self, first: int) -> int:
+        """Which definition is the first behind `first` that does not begin on the line after the last one."""
+        starts, ends = self.starts, self.ends
+        last = first + 1
+        for start in starts[last:]:
+            if start != ends[last - 1] + 1:
+                break
+            last += 1
+        return last
+
+
+def definitions(source: str) -> Definitions:
+    """The definitions of functions that begin a line and are known to be well formed.
+
+    (A place may be in a here-document or between quotes: only who comes to it in the course of parsing knows
+    that a command begins there.)
     """
-    found = list(_DEFINITION.finditer(source))
-    if not found:
-        return {}
-    texts = "\0".join([match[2] for match in found]).translate(_SAME_DIGITS).split("\0")
+    # Digits stay digits, so the places stay the same. Bytes are translated much faster than characters.
+    is_ascii = source.isascii()
+    alike = source.encode().translate(_SAME_BYTES).decode() if is_ascii else source.translate(_SAME_DIGITS)
+    found = list(_DEFINITION.finditer(alike))
+    texts = list(map(re.Match.group, found, repeat(2)))
     _VERDICTS.look_at(texts)
-    return {
-        match.start(): match
-        for match, is_well_formed in zip(found, map(_VERDICTS.__getitem__, texts), strict=True)
-        if is_well_formed and match[1] not in _RESERVED
-    }
+    are_known = list(map(_VERDICTS.__getitem__, texts))
+    if not (all(are_known) and _RESERVED.keys().isdisjoint(map(re.Match.group, found, repeat(1)))):
+        found = [match for match, known in zip(found, are_known, strict=True) if known]
+        found = [match for match in found if match[1] not in _RESERVED]
+    starts = list(map(re.Match.start, found))
+    return Definitions(
+        places=dict(zip(starts, range(len(starts)), strict=True)),
+        names=list(map(source.__getitem__, map(slice, starts, map(re.Match.end, found, repeat(1))))),
+        starts=starts,
+        bodies=list(map(re.Match.start, found, repeat(2))),
+        ends=list(map(re.Match.end, found, repeat(2))),
+    )
 
 
 def _are_well_formed(bodies: list[str]) -> list[bool]:

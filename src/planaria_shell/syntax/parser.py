@@ -7,8 +7,10 @@ lines runs, and an alias or an option that changes parsing takes effect from the
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import abc
 from collections.abc import Mapping
-from functools import partial
+from itertools import accumulate, repeat
 
 from planaria_shell.syntax.compound_commands import RESERVED_FIRST, parse_compound, parse_function_body
 from planaria_shell.syntax.lexer import RESERVED_WORD, Lexer
@@ -21,7 +23,7 @@ from planaria_shell.syntax.nodes import (
     Sequence,
     Subshell,
 )
-from planaria_shell.syntax.outline import definitions
+from planaria_shell.syntax.outline import Definitions, definitions
 from planaria_shell.syntax.simple_commands import PLAIN_COMMAND, expand_alias, parse_redirects, parse_simple
 
 __all__ = ["RESERVED", "Parser", "lexer_of", "parse", "parser_of"]
@@ -58,6 +60,7 @@ _TIME = re.compile(r"time(?=[ \t\n;&|()<>]|\Z)")
 #: What reserved words are made of.
 _LETTERS = re.compile(r"[a-z{}!\[\]]+")
 _EMPTY: frozenset[str] = frozenset()
+_NO_DEFINITIONS = Definitions({}, [], [], [], [])
 #: Lines without commands.
 _EMPTY_LINES = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?\n)++")
 
@@ -76,7 +79,7 @@ class Parser:
         #: Where each definition ends that `unit` has read together with others.
         self.ends: list[int] = []
         #: Where definitions of functions begin whose bodies need not be parsed now.
-        self._definitions: dict[int, re.Match[str]] | None = None
+        self._definitions: Definitions | None = None
 
     def unit(self) -> Sequence | None:
         """The next line's commands (with everything that belongs to them), or None at the end.
@@ -90,8 +93,8 @@ class Parser:
         if not lexer.aliases:
             if self._definitions is None:
                 many = lexer.source.count("() {") >= _MANY_FUNCTIONS
-                self._definitions = definitions(lexer.source) if many else {}
-            if lexer.position in self._definitions:
+                self._definitions = definitions(lexer.source) if many else _NO_DEFINITIONS
+            if lexer.position in self._definitions.places:
                 return self._known_definitions(self._definitions)
         sequence = Sequence([], lexer.line())
         while True:
@@ -126,35 +129,36 @@ class Parser:
         end = lexer.source.find("\n", lexer.position)
         lexer.position = end + 1 if end >= 0 else len(lexer.source)
 
-    def _known_definitions(self, known: dict[int, re.Match[str]]) -> Sequence:
+    def _known_definitions(self, known: Definitions) -> Sequence:
         """Definitions that are known to be well formed: the bodies are parsed when they are used."""
         lexer = self.lexer
         source, extglob, posix = lexer.source, lexer.extglob, lexer.posix
-        line, position = lexer.line(), lexer.position
+        line, place = lexer.line(), known.places[lexer.position]
         items: list[tuple[Command, bool]] = []
         sequence = Sequence(items, line)
-        by_line = self.by_line
         while True:
-            match = known[position]
-            end = match.end(2)
-            items.append((Function(match[1], partial(_parse_body, match, line, extglob, posix), line), False))
-            following = end + 1
-            if by_line or following not in known or source[end] != "\n":
-                lexer.position = end
-                if lexer.skip() != "\n":
-                    break
-                following = lexer.position + 1
-                self.ends.append(following)
-                if following not in known and not lexer.continued:
-                    gap = _EMPTY_LINES.match(source, following)
-                    following = gap.end() if gap is not None else following
-                if following not in known or by_line:
-                    lexer.newline()
-                    break
-            else:
-                self.ends.append(following)
-            line += source.count("\n", position, following)
-            position = following
+            last = place + 1 if self.by_line else known.run_from(place)
+            names, bodies, ends = known.names[place:last], known.bodies[place:last], known.ends[place:last]
+            lines: abc.Sequence[int] = range(line, line + len(names))
+            if source.count("\n", bodies[0], ends[-1]) >= len(names):
+                spans = zip(bodies[:-1], ends[:-1], strict=True)
+                lines = list(accumulate([source.count("\n", *span) + 1 for span in spans], initial=line))
+            parse = _Bodies(source, lines, bodies, ends, extglob, posix)
+            items += zip(map(Function, names, repeat(parse), lines), repeat(False))
+            self.ends += [end + 1 for end in ends[:-1]]
+            lexer.position = ends[-1]
+            if lexer.skip() != "\n":
+                break
+            following = lexer.position + 1
+            self.ends.append(following)
+            if following not in known.places and not lexer.continued:
+                gap = _EMPTY_LINES.match(source, following)
+                following = gap.end() if gap is not None else following
+            if following not in known.places or self.by_line:
+                lexer.newline()
+                break
+            line += source.count("\n", known.starts[place], following)
+            place = known.places[following]
         return sequence
 
     def program(self) -> Sequence:
@@ -404,10 +408,33 @@ def parser_of(source: str, *, line: int = 1, extglob: bool = False) -> Parser:
     return Parser(lexer_of(source, line=line, extglob=extglob))
 
 
-def _parse_body(definition: re.Match[str], line: int, extglob: bool, posix: bool) -> Command:
-    parser = parser_of(definition[2], line=line, extglob=extglob)
-    parser.lexer.posix = posix
-    return parse_function_body(parser, definition[1], line).body
+class _Bodies:
+    """The bodies of definitions in a script, by the lines where these begin; parses one when it is called."""
+
+    __slots__ = ("bodies", "ends", "extglob", "lines", "posix", "source")
+
+    def __init__(
+        self,
+        source: str,
+        lines: abc.Sequence[int],
+        bodies: list[int],
+        ends: list[int],
+        extglob: bool,
+        posix: bool,
+    ) -> None:
+        self.source = source
+        self.lines = lines
+        self.bodies = bodies
+        self.ends = ends
+        self.extglob = extglob
+        self.posix = posix
+
+    def __call__(self, definition: Function) -> Command:
+        place = bisect_left(self.lines, definition.line)
+        text = self.source[self.bodies[place] : self.ends[place]]
+        parser = parser_of(text, line=definition.line, extglob=self.extglob)
+        parser.lexer.posix = self.posix
+        return parse_function_body(parser, definition.name, definition.line).body
 
 
 def parse(source: str, *, extglob: bool = False) -> list[Sequence]:

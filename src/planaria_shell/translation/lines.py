@@ -45,6 +45,8 @@ class Lines:
             if len(text) > SHORT:
                 self._shell.variables.grow(text)
             # There is no other white space than blanks.
+            if most == 1:
+                return [text.strip(), 0]
             found: list[object] = text.rstrip().split(None, most - 1)  # type: ignore[assignment]
             if len(found) < most:
                 found += [""] * (most - len(found))

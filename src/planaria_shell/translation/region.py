@@ -347,7 +347,7 @@ class _Source:
             return
         self._written.add(name)
         self.names.functions[name] = body
-        if body.traced or body.node.redirects or not is_name(name):
+        if body.traced or not is_name(name):
             raise UntranslatableError(name)
         commands = Commands(self.names, self._function, root=False)
         commands.run(body.node.body, False)
