@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planaria import Suspend
+from planaria import FileStore, Suspend
 from planaria.pool import Pool
 from planaria.pool.presence import workers_of
 
@@ -64,3 +64,12 @@ def test_sessions_and_workers(planaria: Run, tmp_path: Path) -> None:
         assert workers_of(store.presence) == {}
         assert b"no workers" in planaria("pool", "status", place).stdout
         assert pool.run("user-1", "x").value == 1
+
+
+def test_collect(planaria: Run, tmp_path: Path) -> None:
+    """What no session needs is removed, and what was sent when it was not used for so many days."""
+    store = FileStore(tmp_path)
+    store.attachments.put("native", "core-1", b"code")
+    assert json.loads(planaria("pool", "collect", str(tmp_path), "--json").stdout)["attachments"] == 0
+    assert b"and 1 compiled runtimes" in planaria("pool", "collect", str(tmp_path), "--unused", "0").stdout
+    assert not store.attachments.has("native", "core-1")

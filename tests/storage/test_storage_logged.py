@@ -6,6 +6,7 @@ import os
 import pickle
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,18 @@ def test_a_damaged_log(tmp_path: Path) -> None:
         assert place.read_bytes() == damaged
     place.write_bytes(whole)
     assert sorted(contents(LoggedBackend(tmp_path))) == ["a", "b", "c"]
+
+
+def test_a_log_of_a_later_version(tmp_path: Path) -> None:
+    """A log in another layout is refused with what to do, and is left as it is."""
+    put(LoggedBackend(tmp_path), a=b"1")
+    place = tmp_path / ".storage" / "log"
+    later = place.read_bytes().replace(b"log\n", b"log2", 1)
+    place.write_bytes(later)
+    for action in (contents, partial(put, b=b"2")):
+        with pytest.raises(planaria.StorageError, match=r"later version of planaria.*update this one"):
+            action(LoggedBackend(tmp_path))
+    assert place.read_bytes() == later
 
 
 @pytest.mark.parametrize("name", ["replace", "fsync", "unlink", "open"])

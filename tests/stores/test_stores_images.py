@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from planaria import FileStore, Image, SnapshotCorrupt
+from planaria.stores.attachments import AttachmentKind
 from planaria.stores.store import Store
 
 pytestmark = pytest.mark.slow
@@ -98,6 +100,55 @@ def test_garbage(saved: Any, store: Store) -> None:
     store.save("two", delta)
     assert layers(store) == {digest}
     assert store.load("two") == delta
+
+
+def test_unused_attachments(store: Store) -> None:
+    """What was sent is collected when it was not used for as long as is said; other attachments stay."""
+    sent: list[tuple[AttachmentKind, str]] = [
+        ("native", "core-1"),
+        ("image", "travels"),
+        ("image", "saved-abc"),
+    ]
+    for kind, name in (*sent, ("output", "one")):
+        store.attachments.put(kind, name, b"contents of " + name.encode())
+        store.attachments.note_use(kind, name)
+    assert store.collect_garbage().attachments == 0
+    assert store.collect_garbage(unused_for=3600).attachments == 0
+    assert [store.attachments.has(kind, name) for kind, name in sent] == [True, True, True]
+    assert store.attachments.drop_unused(math.inf, {"abc"})[0] == 2  # on the other one a snapshot rests
+    assert [store.attachments.has(kind, name) for kind, name in sent] == [False, False, True]
+    assert store.attachments.get("output", "one") == b"contents of one"
+
+
+def test_use_of_attachments(tmp_path: Path) -> None:
+    """What is used now is not taken for unused, however long ago it was sent."""
+    store = FileStore(tmp_path / "store")
+    for name in ("old", "used"):
+        store.attachments.put("native", name, b"contents")
+    store.collect_garbage()  # which makes files of what is in the log
+    for place in (tmp_path / "store" / "native").glob("*/contents"):
+        os.utime(place, (1, 1))
+    for name in ("used", "missing"):
+        store.attachments.note_use("native", name)
+    assert store.collect_garbage(unused_for=3600).attachments == 1
+    assert store.attachments.get("native", "used") == b"contents"
+    assert not store.attachments.has("native", "old")
+    assert not store.attachments.has("native", "missing")
+    store.attachments.drop("native", "used")
+    assert store.collect_garbage(unused_for=3600).attachments == 0
+    with pytest.raises(ValueError, match="number of seconds"):
+        store.collect_garbage(unused_for=-1)
+
+
+def test_needed_images_of_earlier_versions(saved: Any, store: Store) -> None:
+    """An image among the attachments on which a snapshot rests is not unused."""
+    snapshot = saved.snapshot_state()
+    store.save("one", snapshot)
+    store.keep_images(snapshot)
+    name = f"saved-{snapshot.header.recipe['saved']}"
+    assert store.attachments.drop_unused(math.inf, layers(store)) == (0, 0)
+    assert store.attachments.has("image", name)
+    assert store.attachments.drop_unused(math.inf, set())[0] == 1
 
 
 def test_garbage_while_others_save(saved: Any, store: Store) -> None:

@@ -113,7 +113,8 @@ def test_newest_of_all(store: Store) -> None:
 @pytest.mark.parametrize("scheme", ["file", "sqlite"])
 def test_places_that_stores_share(scheme: str, tmp_path: Path) -> None:
     """What one store in a directory or a file saves and removes, another one there sees at once."""
-    check_place(f"{scheme}://{tmp_path}/store")
+    slash = "/" if scheme == "sqlite" else ""
+    check_place(f"{scheme}://{slash}{tmp_path}/store")
 
 
 def test_unknown(store: Store) -> None:

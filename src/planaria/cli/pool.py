@@ -7,6 +7,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -23,7 +24,7 @@ from planaria.stores.opening import open_store
 from planaria.stores.store import Store
 from planaria.stores.versions import Version
 
-__all__ = ["drain", "list_sessions", "show_status"]
+__all__ = ["collect", "drain", "list_sessions", "show_status"]
 
 #: Seconds between two looks whether workers have drained.
 _PAUSE = 0.2
@@ -141,3 +142,17 @@ def drain(place: str, workers: Sequence[str], wait: float) -> None:
     print(f"{len(wanted) - len(left)} of {len(wanted)} workers have drained")
     if left:
         raise click.ClickException(f"after {wait:g} s still at work: {', '.join(one[:12] for one in left)}")
+
+
+def collect(place: str, unused_days: float | None, *, as_json: bool) -> None:
+    """Collect the garbage of a store and tell how much it was."""
+    with _opened(place) as store:
+        found = store.collect_garbage(unused_for=None if unused_days is None else unused_days * 24 * 3600)
+    if as_json:
+        print(json.dumps(asdict(found), indent=2))
+        return
+    print(
+        f"removed {found.snapshots:,} snapshots, {found.blobs:,} parts of these, {found.layers:,} images "
+        f"saved from sessions, and {found.attachments:,} compiled runtimes and images that were sent: "
+        f"{found.bytes / 1e6:,.1f} MB"
+    )

@@ -19,7 +19,10 @@ def pool() -> None:
 @click.argument("store")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(store: str, as_json: bool) -> None:
-    """Tell how many sessions there are, and which workers."""
+    """Tell how many sessions there are, and which workers.
+
+    Steps and live sessions are what each worker wrote when it was last SEEN, up to half a minute ago.
+    """
     from planaria.cli.pool import show_status
 
     show_status(store, as_json=as_json)
@@ -48,3 +51,22 @@ def drain(store: str, workers: tuple[str, ...], wait: float) -> None:
     from planaria.cli.pool import drain as drain_workers
 
     drain_workers(store, workers, wait)
+
+
+@pool.command()
+@click.argument("store")
+@click.option(
+    "--unused",
+    type=click.FloatRange(min=0),
+    metavar="DAYS",
+    help="Also remove what `planaria setup --to` has sent and nobody has sent or fetched for so long.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def collect(store: str, unused: float | None, as_json: bool) -> None:
+    """Remove what no session needs any more: snapshots, their parts, and images saved from sessions.
+
+    Workers go on meanwhile.
+    """
+    from planaria.cli.pool import collect as collect_garbage
+
+    collect_garbage(store, unused, as_json=as_json)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from planaria.errors import ImageError
+from planaria.errors import ImageError, StorageError
 from planaria.images import registry
 from planaria.images.image import Image
 from planaria.images.layers import image_of
@@ -46,7 +46,8 @@ def send(store: Store, tiers: Sequence[Tier], images: Sequence[str], console: Co
     """Keep compiled tiers and images in a store, unless they are there."""
     for tier in tiers:
         name = _native_name(tier)
-        if store.attachments.get("native", name) is not None:
+        store.attachments.note_use("native", name)
+        if store.attachments.has("native", name):
             console.print(f"{tier.value} runtime: already in the store")
             continue
         with tempfile.TemporaryDirectory() as directory:
@@ -61,6 +62,7 @@ def send(store: Store, tiers: Sequence[Tier], images: Sequence[str], console: Co
             snapshot = session.snapshot_state()
         store.keep_images(snapshot)
         store.attachments.put("image", one, encode((bytes(snapshot), list(image.packages))))
+        _note_use_of_image(store, one, snapshot)
         console.print(f"image {one}: {len(snapshot) / 1e6:.0f} MB sent")
 
 
@@ -82,6 +84,7 @@ def fetch(store: Store, tiers: Sequence[Tier], images: Sequence[str], console: C
             file = Path(directory) / "runtime"
             file.write_bytes(data)
             import_runtime(file, origin="the store")
+        _note_use(console, partial(store.attachments.note_use, "native", _native_name(tier)))
         console.print(f"{tier.value} runtime: {len(data) / 1e6:.0f} MB fetched")
     for one in images:
         found = store.attachments.get("image", one)
@@ -89,6 +92,7 @@ def fetch(store: Store, tiers: Sequence[Tier], images: Sequence[str], console: C
             raise click.ClickException(f"the store has no image {one!r}: send it by `planaria setup --to`")
         data, packages = decode(found)
         store.take_images(Snapshot(data))
+        _note_use(console, partial(_note_use_of_image, store, one, Snapshot(data)))
         with Session.from_snapshot(Snapshot(data)):
             pass  # the image is in the cache now
         recipe = Recipe.from_json(Snapshot(data).header.recipe)
@@ -96,3 +100,17 @@ def fetch(store: Store, tiers: Sequence[Tier], images: Sequence[str], console: C
             raise ImageError(f"there is another image {one!r} here: remove it before")
         registry.register(one, recipe, partial(image_of, recipe), tuple(packages))
         console.print(f"image {one}: {len(found) / 1e6:.0f} MB fetched")
+
+
+def _note_use_of_image(store: Store, name: str, snapshot: Snapshot) -> None:
+    store.attachments.note_use("image", name)
+    # After it, what it rests on: so none of these is taken for unused before it is.
+    store.keep_images(snapshot)
+
+
+def _note_use(console: Console, note: Callable[[], None]) -> None:
+    """What nobody uses is dropped some day; a computer that may only read cannot prevent that."""
+    try:
+        note()
+    except StorageError as error:
+        console.print(f"warning: the store does not know that it was used: {error}")

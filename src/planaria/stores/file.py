@@ -35,7 +35,7 @@ class FileStore(Store):
     def __reduce__(self) -> tuple[Any, ...]:
         return FileStore, (self.path,)
 
-    def collect_garbage(self) -> Garbage:
-        found = super().collect_garbage()
+    def collect_garbage(self, *, unused_for: float | None = None) -> Garbage:
+        found = super().collect_garbage(unused_for=unused_for)
         self._backend.fold()
         return found

@@ -10,7 +10,7 @@ from planaria.stores.records import layers_of, read_record
 from planaria.stores.shelves import Kind, Shelves, is_by_digest, is_version, place_of
 from planaria.stores.versions import read_version, read_versions
 
-__all__ = ["Garbage", "sweep", "unneeded"]
+__all__ = ["Garbage", "needed_layers", "sweep", "unneeded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,32 @@ class Garbage:
     bytes: int
     layers: int = 0
     """Images that were saved from sessions."""
+    attachments: int = 0
+    """Compiled runtimes and images that `planaria setup --to` has sent."""
 
 
 def sweep(shelves: Shelves) -> Garbage:
     """Mark from the names, then remove what was not marked."""
+    needed = _needed(shelves)
+    garbage = {
+        kind: {digest: size for digest, size in shelves.sizes(kind).items() if digest not in digests}
+        for kind, digests in needed.items()
+    }
+    for kind, found in garbage.items():
+        for digest in found:
+            shelves.remove(kind, digest)
+    shelves.remove_partial()
+    freed = sum(size for found in garbage.values() for size in found.values())
+    return Garbage(len(garbage["record"]), len(garbage["blob"]), freed, len(garbage["layer"]))
+
+
+def needed_layers(shelves: Shelves) -> set[str]:
+    """The digests of the images saved from sessions on which versions rest."""
+    return _needed(shelves)["layer"]
+
+
+def _needed(shelves: Shelves) -> dict[Kind, set[str]]:
+    """What versions need, by digest."""
     records: set[str] = set()
     blobs: set[str] = set()
     layers: set[str] = set()
@@ -40,17 +62,7 @@ def sweep(shelves: Shelves) -> Garbage:
         layers |= layers_of(parts)
         if parent is not None:
             pending.append(parent)
-    needed: dict[Kind, set[str]] = {"record": records, "blob": blobs, "layer": layers}
-    garbage = {
-        kind: {digest: size for digest, size in shelves.sizes(kind).items() if digest not in digests}
-        for kind, digests in needed.items()
-    }
-    for kind, found in garbage.items():
-        for digest in found:
-            shelves.remove(kind, digest)
-    shelves.remove_partial()
-    freed = sum(size for found in garbage.values() for size in found.values())
-    return Garbage(len(garbage["record"]), len(garbage["blob"]), freed, len(garbage["layer"]))
+    return {"record": records, "blob": blobs, "layer": layers}
 
 
 def unneeded(documents: Documents, paths: Collection[str]) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final, TypeVar
 
 from planaria.errors import (
@@ -26,8 +27,8 @@ from planaria.machine.image import find_image
 from planaria.machine.recipe import Recipe
 from planaria.snapshot.snapshot import Snapshot
 from planaria.storage.documents import CHUNK, Backend, Upload
-from planaria.stores.attachments import Attachments
-from planaria.stores.garbage import Garbage, sweep
+from planaria.stores.attachments import Attachments, image_name
+from planaria.stores.garbage import Garbage, needed_layers, sweep
 from planaria.stores.leases import Leases, MemoryLeases
 from planaria.stores.presence import Presence
 from planaria.stores.records import LayerMissing, load_snapshot, put_snapshot, saved_layers_of
@@ -219,12 +220,17 @@ class Store:
 
     def keep_images(self, snapshot: Snapshot) -> None:
         """Keep what the snapshot's image cannot be made without elsewhere, images saved from sessions, also
-        when no snapshot here rests on them: until someone drops the attachments.
+        when no snapshot here rests on them: until nobody uses them (see `collect_garbage`).
         """
         for layer in saved_layers_of(snapshot):
-            name = _image_name(layer)
-            if find_image(layer) is not None and not self.attachments.has("image", name):
+            assert layer.saved is not None
+            name = image_name(layer.saved)
+            is_there = self.attachments.has("image", name)
+            if not is_there and find_image(layer) is not None:
                 self.attachments.put("image", name, pack_image(layer))
+                is_there = True
+            if is_there:
+                self.attachments.note_use("image", name)
 
     def take_images(self, snapshot: Snapshot) -> None:
         """Put images that the snapshot rests on, and that this computer lacks, into its cache. Raises
@@ -245,7 +251,7 @@ class Store:
         assert digest is not None
         data = self._read(lambda shelves: shelves.get("layer", digest))
         # Earlier versions kept all of them as attachments.
-        return self.attachments.get("image", _image_name(recipe)) if data is None else data
+        return self.attachments.get("image", image_name(digest)) if data is None else data
 
     def list(self) -> list[str]:
         """The names, sorted."""
@@ -277,14 +283,24 @@ class Store:
 
         self._write(action)
 
-    def collect_garbage(self) -> Garbage:
+    def collect_garbage(self, *, unused_for: float | None = None) -> Garbage:
         """Remove what no version of any name needs, also as a parent's parent or as the image of a snapshot,
-        and what killed writers left. What `planaria setup --to` has sent stays.
+        and what killed writers left.
+
+        What `planaria setup --to` has sent stays, unless `unused_for` is given: then that is removed, too,
+        which nobody has sent or fetched for so many seconds. Who wants it later compiles it and sends it
+        again.
 
         Raises SnapshotCorrupt, or SnapshotVersionError for what a later version has written, and removes
-        nothing, when a record that is needed cannot be read.
+        nothing, when a record that is needed cannot be read; ValueError for a time less than 0.
         """
-        return self._write(sweep)
+        if unused_for is not None and not unused_for >= 0:
+            raise ValueError(f"unused_for={unused_for!r}: must be a number of seconds, 0 or more")
+        found = self._write(sweep)
+        if unused_for is None:
+            return found
+        count, size = self.attachments.drop_unused(time.time() - unused_for, self._read(needed_layers))
+        return replace(found, bytes=found.bytes + size, attachments=count)
 
     def close(self) -> None:
         """Release connections, where there are any; closing twice is harmless."""
@@ -297,10 +313,6 @@ def is_worth_a_delta(snapshot: Snapshot, base: Snapshot, *, times: int = 1) -> b
     at most 64 KiB and half of it, or so many times that.
     """
     return len(snapshot) <= times * (_LARGEST_DELTA + len(base) // 2)
-
-
-def _image_name(recipe: Recipe) -> str:
-    return f"saved-{recipe.saved}"
 
 
 def check_name(name: str) -> None:

@@ -1,6 +1,7 @@
 """A file of changes to documents, each transaction of which is appended and flushed as one.
 
-    magic        8 bytes
+    magic        7 bytes
+    layout       1 byte: a line feed; a letter or digit in layouts to come, which this version refuses
     generation   8 random bytes: another file has others
     entries      back to back, each of them:
         mark         the generation again
@@ -36,9 +37,10 @@ from planaria.storage.paths import folder_of
 
 __all__ = ["ChangeLog", "Logged", "LoggedFolder"]
 
-_MAGIC: Final = b"\x8aPLNlog\n"
+_MAGIC: Final = b"\x8aPLNlog"
+_LAYOUT: Final = b"\n"
 _GENERATION: Final = 8
-_BEGIN: Final = len(_MAGIC) + _GENERATION
+_BEGIN: Final = len(_MAGIC + _LAYOUT) + _GENERATION
 _SIZE: Final = struct.Struct("<8sI16s")
 _HEAD: Final = struct.Struct("<dI")
 _CHANGE: Final = struct.Struct("<Hq")
@@ -164,9 +166,14 @@ class ChangeLog:
             self._forget()
             file = _open(self._place)
             head = os.pread(file.descriptor, _BEGIN, 0)
-            if len(head) < _BEGIN or not head.startswith(_MAGIC):
+            if head.startswith(_MAGIC) and head[len(_MAGIC) : len(_MAGIC) + 1].isalnum():
+                raise StorageError(
+                    f"{self._place} was written by a later version of planaria, in a way that this one does "
+                    "not know: update this one, or use another directory"
+                )
+            if len(head) < _BEGIN or not head.startswith(_MAGIC + _LAYOUT):
                 raise StorageError(f"{self._place} is damaged: its beginning is not that of a log of changes")
-            file.generation = head[len(_MAGIC) :]
+            file.generation = head[-_GENERATION:]
             self._file, self.end = file, _BEGIN
         elif self._file.ends_at(self.end):
             return
@@ -281,7 +288,7 @@ class ChangeLog:
         place.unlink(missing_ok=True)
         file = _File(place, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         file.generation = os.urandom(_GENERATION)
-        _write(file.descriptor, _MAGIC + file.generation, 0)
+        _write(file.descriptor, _MAGIC + _LAYOUT + file.generation, 0)
         os.fsync(file.descriptor)
         if place == self._place:
             sync_directory(place.parent)
