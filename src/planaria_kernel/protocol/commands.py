@@ -19,8 +19,8 @@ __all__ = ["decode_from_host", "encode_answer", "encode_answers", "encode_cell",
 
 Frame = tuple[Any, ...]
 
-#: The first byte of what `marshal` has written: a command to run a cell, maybe with settings; answers to calls
-#: that are awaited; the answer to one call. No frame of the codec begins with them.
+#: The first byte of what `marshal` has written: a command to run a cell, maybe with settings; answers to
+#: calls that are awaited; the answer to one call. No frame of the codec begins with them.
 _CELL: Final = b"c"
 _ANSWERS: Final = b"m"
 _ANSWER: Final = b"a"
