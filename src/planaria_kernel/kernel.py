@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import sys
-from collections.abc import Callable, Coroutine, Sized
+from collections.abc import Callable, Coroutine
 from functools import lru_cache, partial
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,6 +22,7 @@ from planaria_kernel.execution import display, error_reports, imports, names, tr
 from planaria_kernel.execution.callbacks import Callbacks
 from planaria_kernel.execution.cell import RUN_NAME
 from planaria_kernel.execution.cells import Cells
+from planaria_kernel.execution.idle import Idle
 from planaria_kernel.execution.interpreter_state import InterpreterState
 from planaria_kernel.execution.interrupted_imports import import_again, interrupted_modules
 from planaria_kernel.execution.magic_syntax import MAGICS
@@ -65,8 +66,9 @@ class Mailbox(Protocol):
 class Kernel:
     """Runs cells in `main` (by default a fresh `__main__`, which the caller puts into `sys.modules`).
 
-    `flush` writes out what the standard streams hold back; it is called before every report. `idle` is called
-    when a cell has nothing to do or ends: it runs queued threads, and says whether there were any.
+    `flush` writes out what the standard streams hold back; it is called before every report. `idle` is done
+    when a cell has nothing to do or ends. With `asks`, the host is asked for answers to awaited calls before
+    a cell parks for them.
     """
 
     def __init__(
@@ -76,7 +78,8 @@ class Kernel:
         main: ModuleType | None = None,
         flush: Callable[[], None] | None = None,
         loop_type: type[ParkingLoop] = Loop,
-        idle: Callable[[], bool] | None = None,
+        idle: Idle | None = None,
+        asks: bool = False,
     ) -> None:
         self.main = names.new_main() if main is None else main
         self._builtins = self.main.__dict__["__builtins__"]
@@ -87,6 +90,9 @@ class Kernel:
         self._interpreter: InterpreterState | None = None
         self._context = contextvars.copy_context()
         self._calls = HostCalls(self.call_blocking)
+        self._idle = idle
+        if asks:
+            self._calls.ask = self._ask
         self._loop_type = loop_type
         self.loop = self.new_loop()
         self._runs = Runs(self.loop, self.new_loop)
@@ -293,31 +299,25 @@ class Kernel:
         """The same for a coroutine, which parks."""
         return self._calls.make
 
-    def ask_at_once(self, threads: Sized, maps: Sized) -> None:
-        """From now on, ask the host for answers to awaited calls before parking for them.
-
-        Unless one of these has something, which a cell that parks lets run or writes to its file.
-        """
-        flush, call_host = self._flush, self._call_host
-
-        def ask(call: Call) -> tuple[Any, ...] | None:
-            if len(threads) + len(maps) > 0:
-                return None
-            if flush is not None:
-                flush()
-            reply = call_host(b"W" + encode_only_call(call, names.stand_in, self._reports.max_value))
-            if len(reply) == 0:
-                return None
-            answer: tuple[Any, ...] = decode_from_host(reply)
-            if answer[0] == "error":
-                error = error_reports.exception_of(*answer[1:])
-                if isinstance(error, KeyboardInterrupt):
-                    self._interrupted |= interrupted_modules(sys._getframe(1))
-                    raise error
-                return ("error", error)
-            return answer
-
-        self._calls.ask = ask
+    def _ask(self, call: Call) -> tuple[Any, ...] | None:
+        """Ask the host to answer an awaited call at once; see `HostCalls.ask`."""
+        idle = self._idle
+        if idle is not None and len(idle.threads) + len(idle.maps) > 0:
+            return None  # these come before what the host does: the cell parks
+        if self._flush is not None:
+            self._flush()
+        request = encode_only_call(call, names.stand_in, self._reports.max_value)
+        reply = self._call_host(b"W" + request)
+        if len(reply) == 0:
+            return None
+        answer: tuple[Any, ...] = decode_from_host(reply)
+        if answer[0] == "error":
+            error = error_reports.exception_of(*answer[1:])
+            if isinstance(error, KeyboardInterrupt):
+                self._interrupted |= interrupted_modules(sys._getframe(1))
+                raise error
+            return ("error", error)
+        return answer
 
     def _answer_blocking(self, number: int) -> None:
         """Make an open host call now, for a loop that cannot park."""

@@ -52,8 +52,8 @@ def start(
     getpass.getpass = terminal.getpass
     builtins.exit = builtins.quit = leave  # type: ignore[assignment]
 
-    idle = shims.run_pending if sandbox else None
-    kernel = Kernel(call_host, flush=streams.flush, loop_type=loop_type, idle=idle)
+    idle = shims.idle() if sandbox else None
+    kernel = Kernel(call_host, flush=streams.flush, loop_type=loop_type, idle=idle, asks=sandbox)
     sys.modules["__main__"] = kernel.main
     kernel.publish = publish = partial(_publish, kernel.main.__dict__)
     kernel.configure = _configure
@@ -68,7 +68,6 @@ def start(
     _keep_event_loop(kernel)
     signal.signal(signal.SIGINT, kernel.on_interrupt)
     if sandbox:
-        kernel.ask_at_once(*shims.pending())
         timers.connect(lambda frame: place_of(frame) == "user")
     return kernel
 

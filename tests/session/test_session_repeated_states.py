@@ -239,16 +239,16 @@ def test_an_interrupt_does_not_reach_what_is_repeated() -> None:
         there = memory(session)
         session.execute("x = y = None")
         machine = engine.executor._machine  # type: ignore[attr-defined]
-        release = machine._release
+        call = machine._call
 
-        def release_after_ctrl_c(value: int) -> None:
+        def call_after_ctrl_c(function: int) -> int:
             os.kill(os.getpid(), signal.SIGINT)
-            release(value)
+            return call(function)  # type: ignore[no-any-return]
 
-        machine._release = release_after_ctrl_c
+        machine._call = call_after_ctrl_c
         with pytest.raises(KeyboardInterrupt):
             _restore_and_wait(engine, state.kernel)
-        machine._release = release
+        machine._call = call
         assert memory(session) == there
 
 
@@ -263,15 +263,15 @@ def test_interrupting_a_session_that_goes_back() -> None:
         assert state.kernel.commands
         session.execute("x = y = None")
         machine = engine.executor._machine  # type: ignore[attr-defined]
-        release = machine._release
+        call = machine._call
 
-        def release_after_interrupt(value: int) -> None:
+        def call_after_interrupt(function: int) -> int:
             engine.executor.interrupt()
-            release(value)
+            return call(function)  # type: ignore[no-any-return]
 
-        machine._release = release_after_interrupt
+        machine._call = call_after_interrupt
         engine.snapshots_for("rewind").restore(state.kernel)
-        machine._release = release
+        machine._call = call
         assert session.execute("(x, y)").value == (1, 1)
 
 

@@ -23,23 +23,31 @@ _MOST_SECONDS: Final = 0.0025
 class CommandLog:
     """What leads to the present state of one kernel from one whose memory was read."""
 
-    __slots__ = ("base", "entries")
+    __slots__ = ("base", "entries", "seconds")
 
     def __init__(self) -> None:
         self.base: WasmState | None = None
         """A state whose memory was read; None where nothing is known that leads to the present one."""
         #: The commands since then; with one more there are too many.
         self.entries: deque[LoggedCommand] = deque(maxlen=_MOST_COMMANDS + 1)
+        self.seconds = 0.0
+        """What they took."""
 
     def begin(self, state: WasmState) -> None:
         """The kernel is in this state."""
         self.base = state
         self.entries.clear()
         self.entries.extend(state.commands)
+        self.seconds = sum([entry.seconds for entry in state.commands])
+
+    def add(self, entry: LoggedCommand) -> None:
+        """The kernel was entered with this command."""
+        self.entries.append(entry)
+        self.seconds += entry.seconds
 
     def commands(self) -> tuple[LoggedCommand, ...]:
         """Those that lead to the present state from the memory of `base`; none where they are too many."""
         entries = self.entries
-        if len(entries) > _MOST_COMMANDS or sum(entry.seconds for entry in entries) > _MOST_SECONDS:
+        if len(entries) > _MOST_COMMANDS or self.seconds > _MOST_SECONDS:
             self.base = None
         return () if self.base is None else tuple(entries)

@@ -471,7 +471,7 @@ class WasmExecutor(Executor):
             self._known.log.base = None
         else:
             seconds = time.thread_time() - began
-            self._known.log.entries.append(LoggedCommand(command, tuple(self._kept), seconds))
+            self._known.log.add(LoggedCommand(command, tuple(self._kept), seconds))
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:

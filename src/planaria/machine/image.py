@@ -23,6 +23,7 @@ from planaria.files.memory import MemorySnapshot
 from planaria.machine.heap import first_chunk
 from planaria.machine.image_files import find_tree, tree_path
 from planaria.machine.memory import MemoryFile
+from planaria.machine.private_pages import IMMORTAL_MINIMUM
 from planaria.machine.recipe import Recipe
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.runtime.cache import CompileCache, cache_failure
@@ -48,9 +49,6 @@ _HEAP: Final = "heap"
 #: How much of a memory is looked at as one when zeros are left out, in bytes.
 _PIECE: Final = 1 << 16
 _ZEROS: Final = bytes(_PIECE)
-
-#: In CPython of 32 bits, an object whose reference count is at least this is immortal (refcount.h).
-_IMMORTAL_MINIMUM: Final = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,5 +273,5 @@ def make_immortal(memory: GuestMemory, addresses: bytes) -> None:
     immortal = memory.read(none, 4)
     for address in objects:
         count = int.from_bytes(memory.read(address, 4), "little")
-        if 0 < count < _IMMORTAL_MINIMUM:
+        if 0 < count < IMMORTAL_MINIMUM:
             memory.write(address, immortal)

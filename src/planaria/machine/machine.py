@@ -30,7 +30,7 @@ from planaria.machine.memory import (
     WASM_PAGE_BYTES,
     MemoryFile,
 )
-from planaria.machine.private_pages import STACK_BASE
+from planaria.machine.private_pages import IMMORTAL_MINIMUM, STACK_BASE
 from planaria.machine.processors import Turn, processors
 from planaria.machine.stack import call_on_large_stack
 from planaria.machine.ticker import Ticker
@@ -207,7 +207,10 @@ class Machine:
         """
 
         def run() -> None:
-            self._release(self._call(function))
+            result = self._call(function)
+            # None, which nearly every call returns, is never let go of; that would be another call.
+            if int.from_bytes(self.memory.read(result, 4), "little") < IMMORTAL_MINIMUM:
+                self._release(result)
 
         self.guarded(run, guard)
         return self._reason

@@ -31,8 +31,10 @@ from planaria.machine.changes import (
 from planaria.machine.memory import PAGE_BYTES, MemoryFile, Span, length, united, without
 from planaria.machine.write_protection import protect, see_written, take_written, unprotect
 
-__all__ = ["STACK_BASE", "PrivatePages"]
+__all__ = ["IMMORTAL_MINIMUM", "STACK_BASE", "PrivatePages"]
 
+#: In CPython of 32 bits, an object whose reference count is at least this is immortal (refcount.h).
+IMMORTAL_MINIMUM: Final = 1 << 30
 #: The address of the WebAssembly stack when nothing runs.
 STACK_BASE: Final = 16777216
 #: How much of the stack stays as the last call left it, in bytes; usual calls do not come so far.

@@ -96,8 +96,9 @@ class Cell:
     def renamed(self, name: str) -> Cell:
         """The same cell as the file `name`."""
         cell = Cell.__new__(Cell)
-        cell.body = None if self.body is None else _renamed(self.body, name)
-        cell.last = None if self.last is None else _renamed(self.last, name)
+        renamed = _renamed_flat if self.is_flat else _renamed
+        cell.body = None if self.body is None else renamed(self.body, name)
+        cell.last = None if self.last is None else renamed(self.last, name)
         cell.flags = self.flags
         cell.silent = self.silent
         cell.captures = self.captures
@@ -111,6 +112,10 @@ _unused = Cell(compile("", "", "exec"), None, 0, False)
 assert _unused.body is not None
 #: The references to code that nothing but its cell has, as `Cell.leaves_nothing` counts them.
 _UNUSED: Final = sys.getrefcount(_unused.body)
+
+
+def _renamed_flat(code: CodeType, name: str) -> CodeType:
+    return code.replace(co_filename=name)
 
 
 def _renamed(code: CodeType, name: str) -> CodeType:

@@ -192,7 +192,8 @@ class Cells:
                 if not future.done() and not self._reports.restored_after(error):
                     loop.call_exception_handler({"message": "a task wanted to end all", "exception": error})
                 continue
-            if self._reports.idle is not None and self._idled(execution):
+            idle = self._reports.idle
+            if idle is not None and len(idle.threads) + len(idle.maps) > 0 and self._idled(execution):
                 continue
             calls = self._calls.take_new()
             here, timer = loop.lasting(loop.next_timer())
@@ -229,7 +230,7 @@ class Cells:
         """Whether queued threads have run; what they could not help raising ends the cell."""
         assert self._reports.idle is not None
         try:
-            return bool(trampolines.call(self._reports.idle))
+            return bool(trampolines.call(self._reports.idle.run))
         except BaseException as error:
             self._stop(execution, error)
             return True

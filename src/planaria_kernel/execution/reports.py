@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from planaria_kernel.execution import error_reports, names, trampolines
 from planaria_kernel.execution.display import Display
+from planaria_kernel.execution.idle import Idle
 from planaria_kernel.protocol import MAX_BYTES
 
 __all__ = ["NOTHING", "Report", "Reports", "misuse"]
@@ -41,8 +42,8 @@ def misuse(message: str) -> Report:
 class Reports:
     """Makes the reports of cells in the namespace `space`.
 
-    `restore` puts back what code has damaged, and returns the names of what had to be. `idle` runs queued
-    threads when a cell ends.
+    `restore` puts back what code has damaged, and returns the names of what had to be. `idle` is done
+    when a cell ends.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Reports:
         space: dict[str, Any],
         display: Display,
         restore: Callable[[], list[str]],
-        idle: Callable[[], bool] | None,
+        idle: Idle | None,
     ) -> None:
         self._space = space
         self._display = display
@@ -88,8 +89,9 @@ class Reports:
         if value is not None:
             self._keep(value)
             report = ("done", trampolines.call(self._describe, value))
-        if succeeded and self.idle is not None:
-            trampolines.call(self.idle)
+        idle = self.idle
+        if succeeded and idle is not None and len(idle.threads) + len(idle.maps) > 0:
+            trampolines.call(idle.run)
         if self.after_cell is not None:
             trampolines.call(self.after_cell, value, succeeded)
         if self._display.pending():

@@ -19,8 +19,8 @@ __all__ = ["decode_from_host", "encode_answer", "encode_answers", "encode_cell",
 
 Frame = tuple[Any, ...]
 
-#: The first byte of what `marshal` has written: a command to run a cell, or answers to calls.
-#: No frame of the codec begins with them.
+#: The first byte of what `marshal` has written: a command to run a cell, maybe with settings; answers to
+#: calls that are awaited; the answer to one call. No frame of the codec begins with them.
 _CELL: Final = b"c"
 _ANSWERS: Final = b"m"
 _ANSWER: Final = b"a"
@@ -36,11 +36,11 @@ _LONGEST: Final = 1 << 16
 def encode_cell(source: str, count: int, tier: str, settings: Any = None) -> bytes:
     """The command to run a cell, before which the kernel takes `settings`. Raises what `encode` raises."""
     frame: Frame = ("run", source, count, tier)
+    is_short = type(source) is str and len(source) <= _LONGEST
     if settings is not None:
         frame = ("begin", settings, frame)
-    if type(source) is not str or len(source) > _LONGEST or not _are_small_and_plain([settings]):
-        return encode(frame)
-    return _CELL + dumps(frame, _VERSION)
+        is_short = is_short and _are_small_and_plain([settings])
+    return _CELL + dumps(frame, _VERSION) if is_short else encode(frame)
 
 
 def encode_answers(answers: list[tuple[int, bool, Any]]) -> bytes:

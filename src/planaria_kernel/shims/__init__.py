@@ -6,9 +6,11 @@ permission bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 
-__all__ = ["install", "pending", "run_pending"]
+from planaria_kernel.execution.idle import Idle
+
+__all__ = ["idle", "install", "run_pending"]
 
 
 #: What `run_pending` calls, which imports nothing: code may have damaged the import system.
@@ -67,12 +69,11 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     _write_back, _run_threads = mapping.write_back, threads.run_pending
 
 
-def pending() -> tuple[Sized, Sized]:
-    """What `run_pending` takes care of: the threads that are queued, and the maps."""
+def idle() -> Idle:
+    """What has to be done of these when a cell has nothing to do."""
     from planaria_kernel.shims import mapping, threads
 
-    # Of the weak references themselves, which are counted without Python code.
-    return threads.queued, mapping.open_maps.data  # type: ignore[attr-defined]
+    return Idle(run_pending, threads.queued, mapping.open_maps.data)
 
 
 def run_pending() -> bool:
