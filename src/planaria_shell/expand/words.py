@@ -222,7 +222,7 @@ class WordCompiler:
         first, second = (code if callable(code) else constant_text(code) for code in (usual[1], strict[1]))
         return True, lambda sh: second(sh) if sh.posix else first(sh)
 
-    def _of_parts(self, parts: list[Part | Tilde]) -> _Item:
+    def _of_parts(self, parts: list[Part | Tilde]) -> Item:
         if len(parts) == 1:
             quick = self._one_part(parts[0])
             if quick is not None:
