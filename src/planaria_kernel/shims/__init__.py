@@ -73,7 +73,7 @@ def idle() -> Idle:
     """What has to be done of these when a cell has nothing to do."""
     from planaria_kernel.shims import mapping, threads
 
-    return Idle(run_pending, threads.queued, mapping.open_maps.data)
+    return Idle(run_pending, threads.queued, mapping.open_maps.data)  # type: ignore[attr-defined]
 
 
 def run_pending() -> bool:
