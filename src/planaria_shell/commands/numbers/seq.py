@@ -135,17 +135,15 @@ def _whole(
     if equal and stop is not None:
         width = max(len(str(first)), len(str(int(last))), len(str(words[-1]).partition(".")[0].lstrip("+")))
         template = b"%%0%dd" % width
-    glue = between
+    glue = between.replace(b"%", b"%%")
     at = first
     while stop is None or (at < stop if step > 0 else at > stop):
         limit = at + step * 8192
         if stop is not None:
             limit = min(limit, stop) if step > 0 else max(limit, stop)
         numbers = range(at, limit, step)
-        if template == b"%d":
-            yield glue.join([b"%d" % number for number in numbers])
-        else:
-            yield glue.join([template % number for number in numbers])
+        # All at once: half of the time goes into the steps of a loop.
+        yield glue.join([template] * len(numbers)) % tuple(numbers)
         at = numbers[-1] + step
 
 
