@@ -12,6 +12,7 @@ from planaria_shell.errors import ShellError
 from planaria_shell.execution.missing_programs import ABSENT
 from planaria_shell.execution.process import RunningCommand
 from planaria_shell.execution.suggestions import is_misspelling
+from planaria_shell.state.builtin import BUILTINS
 from planaria_shell.state.command import COMMANDS, CommandFunction
 from planaria_shell.state.interpreter import Interpreter
 
@@ -165,4 +166,4 @@ def _builtin_as_program(process: object) -> int:
     assert isinstance(process, RunningCommand)
     child = process.shell.fork()
     name = os.path.basename(process.argv[0])
-    return child.run_subshell(lambda sh: sh.builtins[name](sh, [name, *process.argv[1:]]))
+    return child.run_subshell(lambda sh: BUILTINS[name](sh, [name, *process.argv[1:]]))

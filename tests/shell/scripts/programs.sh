@@ -70,3 +70,14 @@ echo one; echo two >&2; echo three 1>&2 2>/dev/null; { echo o; echo e >&2; } 2>&
 type() { echo overridden; }; type x; unset -f type; echo() { builtin echo "my: $*"; }; echo hi; unset -f echo; echo hi; cd() { builtin cd "$@" && pwd; }; cd /; command cd /tmp; pwd; unset -f cd; test() { :; }; unset -f test; test 1 = 1 && builtin echo yes; enable -n echo; enable echo; echo back
 # ----
 printf "%s\n" "$(seq 3)" | while read -r n; do echo $((n*n)); done | paste -sd+ ; seq 5 | awk '{s+=$1} END {print s}'; echo "a:b:c" | tr : '\n' | nl; printf '3\n1\n2\n' | sort | xargs; echo {1..5} | xargs -n2 echo; find . -name '*.zzz' | wc -l; echo hello | sed 's/l/L/g'; echo foo | grep -q foo && echo match
+# ----
+enable -n test [ kill
+touch x
+test -f x; echo $?
+[ -f x ]; echo $?
+if [ x = x ]; then echo yes; fi
+for n in 1 2 3; do [ "$n" = 2 ] && echo "$n"; done
+kill -l 9
+type -t [ test kill
+enable [
+type -t [
