@@ -11,9 +11,10 @@ import h11
 from planaria.network.hosts import canonical_host
 from planaria.network.policy import Network
 from planaria.network.requests import overriding
-from planaria.network.rules import DEFAULT_PORTS
+from planaria.network.rules import DEFAULT_PORTS, readings
+from planaria.network.secrets import Secret
 
-__all__ = ["Destination", "Verdict", "judged", "problem"]
+__all__ = ["Destination", "Verdict", "judged", "may_carry", "problem"]
 
 _HOST: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?")
 #: What says where a request begins, ends and goes to, and which some servers read with `_` in the name too.
@@ -32,6 +33,15 @@ class Destination:
     def bracketed(self) -> str:
         """The host as it is written before a port (RFC 3986, section 3.2.2)."""
         return f"[{self.host}]" if ":" in self.host else self.host
+
+    def is_named(self, written: str) -> bool:
+        """Whether this is the host that is written, with the port if there is one."""
+        found = _HOST.fullmatch(written)
+        try:
+            is_host = found is not None and canonical_host(found[1]) == self.host
+        except ValueError:
+            return False
+        return found is not None and is_host and int(found[2] or self.port) == self.port
 
     def authority(self, *, tls: bool) -> str:
         """As it is written in a URL: without the port where that is the usual one."""
@@ -63,12 +73,7 @@ def problem(event: h11.Request, destination: Destination, *, tls: bool) -> str:
     if b"transfer-encoding" in names and b"content-length" in names:
         return "a request has a Content-Length or a Transfer-Encoding, not both"
     hosts = [value.decode("latin-1") for name, value in event.headers if name == b"host"]
-    found = _HOST.fullmatch(hosts[0]) if len(hosts) == 1 else None
-    try:
-        is_host = found is not None and canonical_host(found[1]) == destination.host
-    except ValueError as error:
-        return str(error)
-    if found is None or not is_host or int(found[2] or destination.port) != destination.port:
+    if len(hosts) != 1 or not destination.is_named(hosts[0]):
         place = destination.authority(tls=tls)
         return f"the Host header {', '.join(hosts)!r} is not {place}, which this connection is to"
     return ""
@@ -90,13 +95,30 @@ def judged(policy: Network, event: h11.Request, destination: Destination, url: s
     Raises ValueError for a target that is not a path.
     """
     scheme, method, target = url.partition("://")[0], event.method.decode(), event.target.decode("latin-1")
-    methods, targets = overriding(event)
+    others = overriding(event)
     place = (scheme, destination.host, destination.port)
-    meanings = [(one, path) for one in (method, *methods) for path in (target, *targets)]
+    meanings = [(one, path) for one in (method, *others.methods) for path in (target, *others.targets)]
     denied = any(policy.denies(*place, *one) for one in meanings)
-    allowed = all(policy.allows(*place, *one) for one in meanings)
-    taken = "".join(f" (which may be taken for {one})" for one in (methods + targets)[:1])
+    elsewhere = [one for one in others.hosts if not destination.is_named(one)]
+    allowed = not elsewhere and all(policy.allows(*place, *one) for one in meanings)
+    known = (elsewhere or others.methods + others.targets)[:1]
+    taken = "".join(f" (which may be taken for {one})" for one in known)
     return Verdict(
         denial=f"{method} {url} is denied by a rule" if denied else "",
         refusal="" if allowed else policy.refusal(f"{method} {url}{taken}"),
+    )
+
+
+def may_carry(secret: Secret, event: h11.Request, destination: Destination, scheme: str) -> bool:
+    """Whether a request may carry a secret, in all the meanings that servers may give to it.
+
+    Raises ValueError for a target that is not a path.
+    """
+    others = overriding(event)
+    place = (scheme, destination.host, destination.port)
+    return all(map(destination.is_named, others.hosts)) and all(
+        secret.is_for(*place, method, path)
+        for method in (event.method.decode(), *others.methods)
+        for target in (event.target.decode("latin-1"), *others.targets)
+        for path in readings(target)
     )

@@ -18,7 +18,7 @@ import h11
 
 from planaria.errors import Suspend
 from planaria.event_loops import EventLoop
-from planaria.network.admission import Destination, judged, problem
+from planaria.network.admission import Destination, judged, may_carry, problem
 from planaria.network.answers import AnswerReader, failure_response
 from planaria.network.budget import Account
 from planaria.network.decisions import decided
@@ -27,7 +27,6 @@ from planaria.network.incoming import Incoming
 from planaria.network.policy import Network, NetworkRequest
 from planaria.network.proxy_settings import ForwardProxy, proxy_for
 from planaria.network.requests import Body, by_proxy, forwarded, wants_upgrade
-from planaria.network.rules import canonical_path
 from planaria.network.secrets import IssuedValues
 from planaria.network.turns import Turns
 from planaria.network.upstream import Upstream
@@ -318,9 +317,9 @@ class Connection:
                     "the headers that on_request returned are not strings of Latin-1", PermissionError
                 )
         scheme = request.url.partition("://")[0]
-        path = canonical_path(event.target.decode("latin-1"))
-        place = (scheme, self.host, self.port, request.method, path)
-        values = [(one, one.current()) for one in self._policy.secrets if one.is_for(*place)]
+        secrets = self._policy.secrets
+        carried = [one for one in secrets if may_carry(one, event, self._destination, scheme)]
+        values = [(one, one.current()) for one in carried]
         for one, value in values:
             self._issued.add(one.name, value)
         scrubber = self._issued.scrubber()
@@ -330,7 +329,13 @@ class Connection:
             raise ConnectionRefusedError(f"the environment names no usable proxy: {error}") from None
         try:
             head = forwarded(
-                event, headers, values, self._destination.host_header(event), is_scrubbed=scrubber.is_needed
+                event,
+                headers,
+                values,
+                self._destination.host_header(event),
+                is_scrubbed=scrubber.is_needed,
+                # A part of an answer may be a part of a value, which another path of its host may repeat.
+                is_whole=any(one.is_of(self.host) for one in secrets),
             )
             if proxy is not None and scheme == "http":
                 head = by_proxy(head, self._authority(), proxy.authorization)

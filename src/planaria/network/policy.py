@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from planaria.network.hosts import Address, address_of, is_public
 from planaria.network.proxy_settings import ENVIRONMENT, parse_proxy
-from planaria.network.rules import SCHEMES, Rule, bare_path, canonical_path, parse_rule
+from planaria.network.rules import SCHEMES, Rule, bare_paths, parse_rule, readings
 from planaria.network.secrets import Scrubber, Secret
 from planaria.parameters import suggest_field_names
 
@@ -160,12 +160,14 @@ class Network:
         return self._allows("tcp", host, port, "CONNECT", "/")
 
     def allows(self, scheme: str, host: str, port: int, method: str, target: str) -> bool:
-        """Whether the rules allow a request. Raises ValueError for a target that is not a path."""
-        return self._allows(scheme, host, port, method, canonical_path(target))
+        """Whether the rules allow a request, whatever path a server takes its target for. Raises ValueError
+        for a target that is not a path.
+        """
+        return all(self._allows(scheme, host, port, method, path) for path in readings(target))
 
     def denies(self, scheme: str, host: str, port: int, method: str, target: str) -> bool:
-        """Whether a rule of `deny` is for a request, in whatever case its path is written."""
-        return self._denies(scheme, host, port, method, canonical_path(target))
+        """Whether a rule of `deny` is for a request, in whatever case its method and path are written."""
+        return any(self._denies(scheme, host, port, method, path) for path in readings(target))
 
     def _allows(self, scheme: str, host: str, port: int, method: str, path: str) -> bool:
         if self._denies(scheme, host, port, method, path):
@@ -173,8 +175,8 @@ class Network:
         return any(rule.matches(scheme, host, port, method, path) for rule in self.allowed)
 
     def _denies(self, scheme: str, host: str, port: int, method: str, path: str) -> bool:
-        path = path.lower()
-        forms = (path, bare_path(path))
+        method, path = method.upper(), path.lower()
+        forms = (path, *bare_paths(path))
         return any(rule.matches(scheme, host, port, method, form) for rule in self.denied for form in forms)
 
     def may_connect(self, host: str, port: int, address: Address) -> bool:

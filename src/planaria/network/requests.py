@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -10,7 +12,7 @@ import h11
 
 from planaria.network.secrets import Secret, substitute_bytes, substitute_header, substitute_query
 
-__all__ = ["Body", "by_proxy", "forwarded", "overriding", "wants_upgrade"]
+__all__ = ["Body", "Overrides", "by_proxy", "forwarded", "overriding", "wants_upgrade"]
 
 #: Headers that are for one connection only (RFC 9110, section 7.6.1).
 _HOP_BY_HOP: Final = frozenset(
@@ -29,16 +31,38 @@ _METHOD_OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method
 _TARGET_OVERRIDES: Final = frozenset(
     {
         b"x-envoy-original-path",
+        b"x-forwarded-path",
         b"x-forwarded-uri",
         b"x-http-destinationurl",
         b"x-http-path-override",
+        b"x-original-path",
         b"x-original-uri",
         b"x-original-url",
         b"x-override-url",
+        b"x-replaced-path",
         b"x-rewrite-uri",
         b"x-rewrite-url",
     }
 )
+#: Headers that name a second resource, by its path or URL: of WebDAV (RFC 4918) and of stores of objects.
+_SECOND_TARGETS: Final = frozenset(
+    {b"destination", b"x-amz-copy-source", b"x-copy-from", b"x-goog-copy-source", b"x-ms-copy-source"}
+)
+#: Headers by which frameworks and proxies take a request for one to another host.
+_HOST_OVERRIDES: Final = frozenset(
+    {
+        b"x-envoy-original-dst-host",
+        b"x-forwarded-host",
+        b"x-forwarded-server",
+        b"x-host",
+        b"x-http-host-override",
+        b"x-original-host",
+    }
+)
+#: The host in the header Forwarded (RFC 7239).
+_FORWARDED_HOST: Final = re.compile(r"(?:^|[;,])\s*host\s*=\s*\"?([^\";,]*)", re.IGNORECASE)
+#: By which a part of an answer is asked for; Apache and Azure have the second and the last.
+_PARTS: Final = frozenset({b"if-range", b"range", b"request-range", b"x-ms-range"})
 #: The longest body in which placeholders are looked for.
 _MOST_BODY: Final = 8 << 20
 
@@ -51,20 +75,35 @@ def wants_upgrade(event: h11.Request) -> bool:
     return any(name == b"upgrade" and value.lower() == b"websocket" for name, value in event.headers)
 
 
-def overriding(event: h11.Request) -> tuple[list[str], list[str]]:
-    """The other methods and the other targets that some servers take a request for."""
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What some servers take a request for instead."""
+
+    methods: list[str]
+    targets: list[str]
+    hosts: list[str]
+    """With the ports that are written."""
+
+
+def overriding(event: h11.Request) -> Overrides:
+    """The other methods, targets and hosts that some servers take a request for, or that it names besides."""
     # Servers that have headers as variables take `-` and `_` for the same (RFC 3875, section 4.1.18).
-    headers = [(name.replace(b"_", b"-"), value) for name, value in event.headers]
+    headers = [(name.replace(b"_", b"-"), value.decode("latin-1").strip()) for name, value in event.headers]
     methods = [value for name, value in headers if name in _METHOD_OVERRIDES]
-    methods += [
-        value.encode("latin-1")
-        for key, value in parse_qsl(event.target.partition(b"?")[2].decode("latin-1"))
-        if key == "_method"
-    ]
+    # Some servers separate by semicolons.
+    query = event.target.partition(b"?")[2].decode("latin-1").replace(";", "&")
+    methods += [value.strip() for key, value in parse_qsl(query) if key == "_method"]
     targets = [value for name, value in headers if name in _TARGET_OVERRIDES]
-    return [one.decode("latin-1").strip().upper() for one in methods], [
-        one.decode("latin-1") for one in targets
-    ]
+    hosts = [one.strip() for name, value in headers if name in _HOST_OVERRIDES for one in value.split(",")]
+    for name, value in headers:
+        if name in _SECOND_TARGETS:
+            scheme, mark, place = value.partition("://")
+            host, _, path = place.partition("/") if mark else ("", "", scheme.removeprefix("/"))
+            hosts += [host] if mark else []
+            targets.append(f"/{path}")
+        elif name == b"forwarded":
+            hosts += [one.strip() for one in _FORWARDED_HOST.findall(value)]
+    return Overrides([one.upper() for one in methods], targets, hosts)
 
 
 def forwarded(
@@ -74,9 +113,12 @@ def forwarded(
     host: bytes,
     *,
     is_scrubbed: bool,
+    is_whole: bool,
 ) -> h11.Request:
     """The request as the server gets it, with the values of the secrets that are for it, and the host in its
-    usual form. Raises h11.LocalProtocolError, whose message may have a value in it.
+    usual form; `is_whole` has it ask for whole answers alone.
+
+    Raises h11.LocalProtocolError, whose message may have a value in it.
     """
     values = [(secret.name, value) for secret, value in secrets]
     added = {
@@ -96,17 +138,18 @@ def forwarded(
     dropped = (_HOP_BY_HOP | named | added.keys()) - {b"content-length", b"transfer-encoding"}
     if wants_upgrade(event):
         dropped -= {b"connection", b"upgrade"}
-    if secrets:
-        # A part of an answer may be a part of a value.
-        dropped |= {b"range", b"if-range"}
+    if is_whole:
+        dropped |= _PARTS
     dropped |= {b"host"}
     if is_scrubbed:
         # Values are looked for in the answer, which has to be readable for that.
         added[b"accept-encoding"] = b"identity"
-        dropped |= {b"accept-encoding"}
+        dropped |= {b"accept-charset", b"accept-encoding"}
     sent = [(b"Host", host)]
     sent += [
-        (name, substitute_header(value, values)) for name, value in headers if name.lower() not in dropped
+        (name, substitute_header(value, values))
+        for name, value in headers
+        if name.lower() not in dropped and name.lower().replace(b"_", b"-") not in dropped
     ]
     sent += added.items()
     return h11.Request(method=event.method, target=substitute_query(event.target, values), headers=sent)

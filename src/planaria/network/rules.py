@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from planaria.network.hosts import Address, address_of, canonical_host
 
-__all__ = ["DEFAULT_PORTS", "SCHEMES", "Rule", "bare_path", "canonical_path", "parse_rule"]
+__all__ = ["DEFAULT_PORTS", "SCHEMES", "Rule", "bare_paths", "canonical_path", "parse_rule", "readings"]
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 SCHEMES: Final = frozenset({*DEFAULT_PORTS, "tcp"})
@@ -23,6 +23,10 @@ _OVERLONG: Final = re.compile(rb"(?:[\xc0\xc1]|\xe0[\x80\x81]|\xf0\x80[\x80\x81]
 #: Characters that some servers replace by the nearest in ASCII.
 _LOOKALIKES: Final = str.maketrans("\uff0e\u2024\uff0f\u2215\u2044\uff3c\u2216", "..///\\\\")
 _CUT: Final = re.compile("[;\0]")
+#: Characters that some servers leave out.
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+#: What servers may take for the format that is wanted of a resource.
+_EXTENSION: Final = re.compile(r"\.[a-z][a-z0-9]{0,5}/?$")
 #: How some servers have characters encoded besides: `%u002e`.
 _WIDE: Final = re.compile("%u([0-9a-f]{4})", re.IGNORECASE)
 
@@ -55,7 +59,7 @@ class Rule:
 
     def is_for(self, scheme: str, host: str, port: int) -> bool:
         """Whether requests of a scheme to this place can match."""
-        return scheme in self.schemes and self._is_host(host) and self._is_port(scheme, port)
+        return scheme in self.schemes and self.is_host(host) and self._is_port(scheme, port)
 
     def as_denial(self) -> Rule:
         """The rule as it denies: in whatever case a path is written, since servers may not tell these apart;
@@ -84,10 +88,11 @@ class Rule:
     def names_address(self, host: str) -> bool:
         """Whether it was written for this very address, or for `localhost`: private ones are meant then."""
         if self.network is not None:
-            return self._is_host(host)
+            return self.is_host(host)
         return self.host == host and (address_of(host) is not None or host == "localhost")
 
-    def _is_host(self, host: str) -> bool:
+    def is_host(self, host: str) -> bool:
+        """Whether it is for a host in canonical form."""
         if self.network is not None:
             address = address_of(host)
             return address is not None and address in self.network
@@ -191,22 +196,40 @@ def canonical_path(target: str) -> str:
     parts: list[str] = []
     pieces = _text(path).replace("\\", "/").split("/")
     for piece in pieces:
-        # Servers may take parameters off before they look at the steps.
-        name = _bare_step(piece)
-        if name == "..":
+        # Servers may take parameters and control characters off before they look at the steps.
+        names = {_bare_step(piece), _bare_step(_CONTROL.sub("", piece))}
+        if ".." in names:
             if parts:
                 parts.pop()
-        elif name not in ("", "."):
+        elif names.isdisjoint(("", ".")):
             parts.append(piece)
     is_folder = _bare_step(pieces[-1]) in ("", ".", "..")
     return "/" + "/".join(parts) + ("/" if is_folder and parts else "")
 
 
-def bare_path(path: str) -> str:
-    """A path in canonical form as servers may shorten it: without the parameters of its steps, what follows a
-    null character, and dots and spaces at the ends of steps.
+def readings(target: str) -> tuple[str, ...]:
+    """The paths that servers may take a request's target for: the canonical one, and that of a server which
+    decodes it once and knows no way up but two dots between slashes. Raises ValueError as `canonical_path`.
     """
-    return "/".join(_bare_step(step).rstrip(". ") for step in path.split("/"))
+    canonical = canonical_path(target)
+    parts: list[str] = []
+    steps = [_written(unquote_to_bytes(one)) for one in target.partition("?")[0].partition("#")[0].split("/")]
+    for step in steps:
+        if step == "..":
+            if parts:
+                parts.pop()
+        elif step not in ("", "."):
+            parts.append(step)
+    literal = "/" + "/".join(parts) + ("/" if steps[-1] in ("", ".", "..") and parts else "")
+    return (canonical,) if literal == canonical else (canonical, literal)
+
+
+def bare_paths(path: str) -> tuple[str, str]:
+    """A path in canonical form as servers may shorten it: without the parameters of its steps, what follows a
+    null character, and dots and spaces at the ends of steps; and without the extension of its last step too.
+    """
+    bare = "/".join(_bare_step(step).rstrip(". ") for step in path.split("/"))
+    return bare, _EXTENSION.sub("", bare)
 
 
 def _bare_step(step: str) -> str:
@@ -216,8 +239,12 @@ def _bare_step(step: str) -> str:
 
 def _text(path: bytes) -> str:
     """As text; what is not UTF-8 stays percent-encoded. Dots and slashes are these, however encoded."""
-    path = _OVERLONG.sub(_shortest, path)
-    text = path.decode("utf-8", "surrogateescape").translate(_LOOKALIKES)
+    return _written(_OVERLONG.sub(_shortest, path)).translate(_LOOKALIKES)
+
+
+def _written(path: bytes) -> str:
+    """As text; what is not UTF-8 stays percent-encoded."""
+    text = path.decode("utf-8", "surrogateescape")
     return "".join(f"%{ord(one) - 0xDC00:02X}" if "\udc80" <= one <= "\udcff" else one for one in text)
 
 

@@ -103,6 +103,10 @@ class Secret:
         schemes = {scheme, {"ws": "http", "wss": "https"}.get(scheme, scheme)}
         return any(rule.matches(one, host, port, method, path) for rule in self.rules for one in schemes)
 
+    def is_of(self, host: str) -> bool:
+        """Whether requests to a host, in canonical form, may carry it."""
+        return any(rule.is_host(host) for rule in self.rules)
+
     def __repr__(self) -> str:
         return f"Secret({self.name!r}, hosts={list(self.hosts)!r})"
 
@@ -255,6 +259,7 @@ def _forms(value: str) -> Iterator[bytes]:
     raw = value.encode()
     yield raw
     yield quote(value, safe="").encode()
+    yield quote(quote(value, safe=""), safe="").encode()
     yield quote_plus(value).encode()
     yield quote(value).encode()  # a slash stays
     yield _PERCENT.sub(lambda found: found[0].lower(), quote(value, safe="")).encode()

@@ -136,7 +136,41 @@ REQUESTS = {
     "a length in a header with an underscore": "raw('GET /open/ HTTP/1.1', 'CONTENT_LENGTH: 4')",
     "a method in the query": "target('/open/?_method=DELETE')",
     "an encoded method in the query": "target('/open/?%5fmethod=%44ELETE')",
+    "a method in the query after a semicolon": "target('/open/?a=1;_method=DELETE')",
     "a path in a header": "raw('GET /open/ HTTP/1.1', 'X-Original-URL: /closed')",
+    "a path in a header for the path alone": "raw('GET /open/ HTTP/1.1', 'X-Original-Path: /closed')",
+    "a path in a rewritten path's header": "raw('GET /open/ HTTP/1.1', 'X-Replaced-Path: /closed')",
+    "a host in a header": "raw('GET /open/ HTTP/1.1', 'X-Forwarded-Host: evil.test')",
+    "a host in a header with underscores": "raw('GET /open/ HTTP/1.1', 'X_Forwarded_Host: evil.test')",
+    "two hosts in a header": "raw('GET /open/ HTTP/1.1', f'X-Forwarded-Host: allowed.test:{PORT}, evil.test')",
+    "a host in another header": "raw('GET /open/ HTTP/1.1', 'X-Host: evil.test')",
+    "a host in an overriding header": "raw('GET /open/ HTTP/1.1', 'X-HTTP-Host-Override: evil.test')",
+    "a host in an original header": "raw('GET /open/ HTTP/1.1', 'X-Original-Host: evil.test')",
+    "a host in the header of RFC 7239": "raw('GET /open/ HTTP/1.1', 'Forwarded: for=1.2.3.4;host=evil.test')",
+    "a quoted host in the header of RFC 7239":
+        "raw('GET /open/ HTTP/1.1', 'Forwarded: for=x, proto=http ; HOST = \"evil.test:80\"')",
+    "an address in a mesh's header": "raw('GET /open/ HTTP/1.1', 'X-Envoy-Original-Dst-Host: 10.0.0.1:80')",
+    "a destination elsewhere": "raw('GET /open/ HTTP/1.1', 'Destination: /closed')",
+    "a destination as URL": "raw('GET /open/ HTTP/1.1', f'Destination: http://allowed.test:{PORT}/closed')",
+    "a destination at another host": "raw('GET /open/ HTTP/1.1', 'Destination: http://evil.test/open/')",
+    "a source of a copy": "raw('GET /open/ HTTP/1.1', 'X-Amz-Copy-Source: closed/key')",
+    "a source of a copy as URL": "raw('GET /open/ HTTP/1.1', 'X-Ms-Copy-Source: http://evil.test/open/x')",
+    "a source of a copy in Swift": "raw('GET /open/ HTTP/1.1', 'X-Copy-From: /closed/key')",
+    "steps up with parameters from a closed path": "target('/closed/..;/open/')",
+    "steps up with backslashes from a closed path": r"target('/closed/..\\open/')",
+    "steps up with encoded backslashes from a closed path": "target('/closed/..%5copen/')",
+    "steps up encoded twice from a closed path": "target('/closed/%252e%252e/open/')",
+    "encoded slashes from a closed path": "target('/closed%2f..%2fopen/')",
+    "an encoded slash after dots from a closed path": "target('/closed/..%2fopen/')",
+    "overlong dots from a closed path": "target('/closed/%c0%ae%c0%ae/open/')",
+    "full-width dots from a closed path": "target('/closed/%ef%bc%8e%ef%bc%8e/open/')",
+    "wide dots from a closed path": "target('/closed/%u002e%u002e/open/')",
+    "dots and a space from a closed path": "target('/closed/..%20/open/')",
+    "dots and a null character from a closed path": "target('/closed/..%00/open/')",
+    "a null character between dots": "target('/open/.%00./closed')",
+    "a tab between dots": "target('/open/.%09./closed')",
+    "a line feed after dots": "target('/open/..%0a/closed')",
+    "a delete character between dots from a closed path": "target('/closed/.%7f./open/')",
     "a path in another header": "raw('GET /open/ HTTP/1.1', 'X-Rewrite-URL: /closed')",
     "an absolute target of another host": "target(f'http://evil.test:{PORT}/open/')",
     "an absolute target of the allowed host": "target(f'http://allowed.test:{PORT}/closed')",
@@ -191,6 +225,9 @@ HARMLESS = {
     "an upgrade to HTTP/2": "raw('GET /open/ HTTP/1.1', 'Upgrade: h2c', 'Connection: Upgrade, HTTP2-Settings',"
         " 'HTTP2-Settings: AAMAAABkAAQAAP__')",
     "authority for a proxy": "raw('GET /open/ HTTP/1.1', 'Proxy-Authorization: Basic eDp5')",
+    "its own host in a header": "raw('GET /open/ HTTP/1.1', f'X-Forwarded-Host: Allowed.test:{PORT}')",
+    "its own host in the header of RFC 7239": "raw('GET /open/ HTTP/1.1', 'Forwarded: host=allowed.test;for=x')",
+    "a destination below the path": "raw('GET /open/ HTTP/1.1', f'Destination: http://allowed.test:{PORT}/open/x')",
     "the Host as a header of one connection": "raw('GET /open/ HTTP/1.1', 'Connection: host')",
 }  # fmt: skip
 
@@ -256,7 +293,8 @@ def test_plain_form(attack: str, prepared: Any, server: RecordingServer, resolve
         "/admin", "/ADMIN", "/Admin/", "//admin", "/./admin", "/x/../admin", "/%61dmin", "/%2561dmin",
         "/x/%2e%2e/admin", "/x/..;/admin", "/admin;x", "/admin;x=1/users", "/;x/admin", "/admin%00", "/admin%20",
         "/admin.", "/admin./users", "/admin%2fusers", "/admin%5cusers", r"/\admin", "/%c0%afadmin",
-        "/x/%c0%ae%c0%ae/admin", "/%ef%bc%8fadmin", "/admin?x", "/admin/..;/admin",
+        "/x/%c0%ae%c0%ae/admin", "/%ef%bc%8fadmin", "/admin?x", "/admin/..;/admin", "/admin.json", "/ADMIN.Xml;x",
+        "/admin/..;/open", r"/admin/..\open", "/admin/%252e%252e/open", "/admin%2f..%2fopen", "/x/.%00./admin",
     ],
 )  # fmt: skip
 def test_denied_path(target: str, prepared: Any, server: RecordingServer, resolver: Resolver) -> None:
@@ -265,6 +303,25 @@ def test_denied_path(target: str, prepared: Any, server: RecordingServer, resolv
     result = attacked(prepared, server, f"target({target!r})", **changes)
     assert "is denied by a rule" in result.error.message
     assert server.requests == []
+
+
+@pytest.mark.parametrize("method", ["DELETE", "delete", "Delete"])
+def test_denied_method(method: str, prepared: Any, server: RecordingServer, resolver: Resolver) -> None:
+    """A denied method is refused in whatever case a server may read it."""
+    place = f"allowed.test:{server.port}"
+    changes = {"allow": [f"http://{place}"], "deny": [f"DELETE {place}"]}
+    result = attacked(prepared, server, f"raw('{method} /open/ HTTP/1.1')", **changes)
+    assert "is denied by a rule" in result.error.message
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/open/v1.2/x", "/open/a%2Fb", "/open/a;b/c", "/open/%2541", "/open/..x/y.json"]
+)
+def test_usual_paths(path: str, prepared: Any, server: RecordingServer, resolver: Resolver) -> None:
+    """Paths with parameters, encoded slashes and dots in names are allowed as any other, and stay as they are."""
+    assert attacked(prepared, server, f"target({path!r})").error is None
+    assert server.requests[0].startswith(f"GET {path} HTTP/1.1".encode())
 
 
 ADDRESSES = [

@@ -152,6 +152,9 @@ ANSWERS: dict[str, tuple[list[bytes], bytes]] = {
     "percent-encoded as a form": (with_length(quote_plus(VALUE).encode()), quote_plus(VALUE).encode()),
     "percent-encoded in every byte":
         (with_length(b"".join(b"%%%02x" % one for one in RAW)), b"".join(b"%%%02x" % one for one in RAW)),
+    "percent-encoded twice": (
+        with_length(quote(quote(VALUE, safe=""), safe="").encode()), quote(quote(VALUE, safe=""), safe="").encode(),
+    ),
     "in JSON": (with_length(json.dumps({"a": VALUE}).encode()), json.dumps(VALUE)[1:-1].encode()),
     "in JSON of PHP":
         (with_length(json.dumps(VALUE).replace("/", r"\/").encode()), json.dumps(VALUE).replace("/", r"\/")[1:-1].encode()),
@@ -223,6 +226,37 @@ def test_parts_by_range(attacker: Any, secure_server: RecordingServer) -> None:
         f"[ask(f'Range: bytes={{at}}-{{at}}').partition(b'\\r\\n\\r\\n')[2] for at in range({len(RAW)})]"
     )
     assert parts.value == [b"*" * len(RAW)] * len(RAW)
+
+
+@pytest.mark.parametrize(
+    ("header", "other"),
+    [
+        ("Range", "Range"), ("Range", "If-Range"), ("Request-Range", "X"), ("X-Ms-Range", "X"), ("x_ms_range", "X"),
+        ("Accept-Charset", "X"),
+    ],
+)  # fmt: skip
+def test_what_changes_the_form_of_an_echo(
+    header: str, other: str, attacker: Any, secure_server: RecordingServer
+) -> None:
+    """No part and no other encoding of an answer is asked for at the host of a secret, by a request without it
+    either: another path may repeat what the secret's own was sent.
+    """
+    secure_server.closes = True
+    session = attacker(secret={"hosts": [f"https://localhost:{secure_server.port}/v1/"]})
+    session.execute(f"raw(['GET /v2/ HTTP/1.1', 'Connection: close', '{header}: bytes=0-3', '{other}: y'])")
+    [request] = secure_server.requests
+    assert b"bytes=0-3" not in request
+
+
+@pytest.mark.parametrize("name", ["X-Api-Key", "x_api_key", "X_Api-Key"])
+def test_a_header_of_the_codes_own(name: str, attacker: Any, secure_server: RecordingServer) -> None:
+    """A header that carries a secret is the host's alone, also where a server takes `_` for `-`."""
+    secure_server.closes = True
+    session = attacker(secret={"header": "X-Api-Key: {}"})
+    session.execute(f"raw(['GET / HTTP/1.1', 'Connection: close', '{name}: mine'])")
+    [request] = secure_server.requests
+    assert RAW in request
+    assert b"mine" not in request
 
 
 def test_partial_reads(attacker: Any, secure_server: RecordingServer) -> None:
@@ -303,6 +337,13 @@ def test_place(attack: str, attacker: Any, secure_server: RecordingServer, serve
         (["*.localhost:{port}"], ["GET / HTTP/1.1"]),
         (["127.0.0.1:{port}"], ["GET / HTTP/1.1"]),
         (["localhost.evil.test:{port}"], ["GET / HTTP/1.1"]),
+        (["https://localhost:{port}/v1/"], ["GET /v2/%252e%252e/v1/ HTTP/1.1"]),
+        (["https://localhost:{port}/v1/"], ["GET /v2/..;/v1/ HTTP/1.1"]),
+        (["https://localhost:{port}/v1/"], ["GET /v2%2f..%2fv1/ HTTP/1.1"]),
+        (["https://localhost:{port}/v1/"], ["GET /v1/ HTTP/1.1", "X-Original-URL: /v2/"]),
+        (["https://localhost:{port}/v1/"], ["GET /v1/ HTTP/1.1", "Destination: /v2/"]),
+        (["GET https://localhost:{port}"], ["GET /?_method=POST HTTP/1.1"]),
+        (["GET https://localhost:{port}"], ["GET / HTTP/1.1", "X-HTTP-Method-Override: POST"]),
     ],
 )
 def test_rule_of_the_secret(
