@@ -59,7 +59,7 @@ def drain(store: str, workers: tuple[str, ...], wait: float) -> None:
     "--unused",
     type=click.FloatRange(min=0),
     metavar="DAYS",
-    help="Also remove what `planaria setup --to` has sent and nobody has sent or fetched for so long.",
+    help="Also remove what `planaria setup --to` has sent and was not sent or fetched for so long.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def collect(store: str, unused: float | None, as_json: bool) -> None:

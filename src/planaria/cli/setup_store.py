@@ -109,7 +109,7 @@ def _note_use_of_image(store: Store, name: str, snapshot: Snapshot) -> None:
 
 
 def _note_use(console: Console, note: Callable[[], None]) -> None:
-    """What nobody uses is dropped some day; a computer that may only read cannot prevent that."""
+    """What is not used is dropped some day; a computer that may only read cannot prevent that."""
     try:
         note()
     except StorageError as error:

@@ -62,7 +62,7 @@ class Attachments:
         self._backend.write(lambda documents: documents.drop(_place(kind, name)))
 
     def drop_unused(self, before: float, needed: Set[str]) -> tuple[int, int]:
-        """Remove compiled native code and images that nobody has sent or used since `before`, in seconds
+        """Remove compiled native code and images that were not sent or used since `before`, in seconds
         since 1970; how many, and their bytes.
 
         `needed` are the digests of images saved from sessions on which snapshots rest: these stay.

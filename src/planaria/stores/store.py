@@ -220,7 +220,7 @@ class Store:
 
     def keep_images(self, snapshot: Snapshot) -> None:
         """Keep what the snapshot's image cannot be made without elsewhere, images saved from sessions, also
-        when no snapshot here rests on them: until nobody uses them (see `collect_garbage`).
+        when no snapshot here rests on them: until they are not used (see `collect_garbage`).
         """
         for layer in saved_layers_of(snapshot):
             assert layer.saved is not None
@@ -288,8 +288,8 @@ class Store:
         and what killed writers left.
 
         What `planaria setup --to` has sent stays, unless `unused_for` is given: then that is removed, too,
-        which nobody has sent or fetched for so many seconds. Who wants it later compiles it and sends it
-        again.
+        which was not sent or fetched for so many seconds. A computer that needs it later compiles it, and
+        may send it again.
 
         Raises SnapshotCorrupt, or SnapshotVersionError for what a later version has written, and removes
         nothing, when a record that is needed cannot be read; ValueError for a time less than 0.
