@@ -35,8 +35,8 @@ else:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A directory on a filesystem of its own, with room for a megabyte."""
-    with small_disk(tmp_path / "disk", 1 << 20) as place:
+    """A directory on a filesystem of its own, with room for sixteen megabytes."""
+    with small_disk(tmp_path / "disk", 16 << 20) as place:
         yield place
 
 
