@@ -6,6 +6,7 @@ With PEER_PYTHON=/path/to/python-with-pyeryx in the environment there are ratios
 from __future__ import annotations
 
 import multiprocessing
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -20,6 +21,8 @@ _THREADS = 4
 #: Work that takes a fraction of a second.
 _BUSY = "total = 0\nfor i in range(2_000_000):\n    total += i * i\n"
 _SUM = "pd.DataFrame({'a': [1]}).a.sum()"
+_LINES = "for i in range(200000): print(i)"
+_MEGABYTE = "print('x' * 1_000_000)"
 _IMPORT = "import time; t = time.perf_counter(); c = time.process_time(); import {}; \
 print(time.perf_counter() - t, time.process_time() - c)"
 
@@ -81,6 +84,33 @@ def callback(new: New) -> Task:
                 session.execute(code)
 
     return task
+
+
+def output(code: str) -> Callable[[New], Task]:
+    def kind(new: New) -> Task:
+        def task(watch: Stopwatch, repeats: int) -> None:
+            session = new()
+            session.execute("x = 1")
+            for _ in range(repeats):
+                with watch:
+                    session.execute(code)
+
+        return task
+
+    return kind
+
+
+def native_output(watch: Stopwatch, repeats: int) -> None:
+    """A process of this interpreter that prints the same into a pipe."""
+    for _ in range(repeats):
+        before = os.times()
+        began = time.perf_counter()
+        run_python(_LINES)
+        wall, after = time.perf_counter() - began, os.times()
+        watch.record(
+            wall,
+            after.children_user + after.children_system - before.children_user - before.children_system,
+        )
 
 
 def with_pandas(watch: Stopwatch, repeats: int) -> None:
@@ -160,6 +190,9 @@ ROWS = [
     Row('`session.execute("x = 1")`', both(execution), ratio=0.5, repeats=5000),
     Row("a new session and its first execution", both(first_execution), ratio=1.0, repeats=40),
     Row("one awaited host callback, round trip", both(callback), ratio=0.5),
+    Row(f"`{_LINES}`", both(output(_LINES))),
+    Row("the same natively, a process", {"ours": native_output}),
+    Row("`print` of 1 MB", both(output(_MEGABYTE)), most=0.001, repeats=200),
     Row(
         f"with pandas in the image: a new session and `{_SUM}`", {"ours": with_pandas}, most=0.010, repeats=40
     ),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from small_disk import fill, small_disk
 
 import planaria
 
@@ -18,24 +17,8 @@ _ROOM = 2 << 20
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A directory on a filesystem of its own, with room for two megabytes."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={_ROOM},mode=0700", "tmpfs", str(place)]
-    try:
-        subprocess.run(mount, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this user may not mount a filesystem")
-    try:
+    with small_disk(tmp_path / "disk", _ROOM) as place:
         yield place
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-def _fill(place: Path) -> None:
-    """Leave no room at all."""
-    with contextlib.suppress(OSError), open(place / "filling", "wb", buffering=0) as file:
-        while True:
-            file.write(bytes(4096))
 
 
 def _names(place: Path) -> set[str]:
@@ -75,7 +58,7 @@ def test_workspaces(disk: Path, is_full: bool) -> None:
         session.execute("workflows.create('one', 'def run(): return 1')")
         names = _names(disk)
         if is_full:
-            _fill(disk)
+            fill(disk)
         session.execute("import os; big = os.urandom(3 << 20)")
         for code in ("artifacts.save('kept', big)", "artifacts.save('new', big)"):
             error = session.run(code).error

@@ -7,7 +7,6 @@ installs goes there, and goes with it.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
@@ -27,8 +26,9 @@ from planaria.executors.executor import Installed, Uninstalled
 from planaria.executors.installer import Installer
 from planaria.executors.interpreters import Interpreter, find_interpreter
 from planaria.executors.requirements import install_missing
-from planaria.runtime.cache import CompileCache
+from planaria.runtime.cache import CompileCache, cache_failure
 from planaria.runtime.guest_files import guest_digest, guest_sources
+from planaria.storage.atomic import write_atomically
 
 __all__ = ["Environment", "guest_directory", "guest_place", "prepare"]
 
@@ -48,19 +48,27 @@ def guest_directory() -> Path:
     cache.prepare()
     place = guest_place(cache)
     if not place.is_dir():
-        making = Path(tempfile.mkdtemp(prefix="guest-", suffix=".partial", dir=cache.directory))
         try:
-            for name, source in guest_sources().items():
-                path = making / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(source)
-            with contextlib.suppress(FileExistsError, OSError):  # another process was quicker
-                making.rename(place)
-        finally:
-            shutil.rmtree(making, ignore_errors=True)
-        if not place.is_dir():
-            raise RuntimeSetupError(f"{place} cannot be created")
+            _write_guest(cache, place)
+        except OSError as error:
+            raise cache_failure(place, "written", error) from error
     return place
+
+
+def _write_guest(cache: CompileCache, place: Path) -> None:
+    making = Path(tempfile.mkdtemp(prefix="guest-", suffix=".partial", dir=cache.directory))
+    try:
+        for name, source in guest_sources().items():
+            path = making / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(source)
+        try:
+            making.rename(place)
+        except OSError:
+            if not place.is_dir():  # no other process was quicker
+                raise
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
 
 
 def prepare(
@@ -233,9 +241,13 @@ def _shared(interpreter: Interpreter, deps: Sequence[str], timeout: float) -> Pa
             if not (directory / _READY).exists():
                 # What an interrupted process left behind.
                 shutil.rmtree(directory, ignore_errors=True)
-                _lay_out(directory, interpreter)
-                _require(Environment(directory, interpreter.short, timeout), deps)
-                (directory / _READY).write_text(json.dumps(key_of), "utf-8")
+                try:
+                    _lay_out(directory, interpreter)
+                    _require(Environment(directory, interpreter.short, timeout), deps)
+                    write_atomically(directory / _READY, (json.dumps(key_of).encode(),))
+                except OSError as error:
+                    shutil.rmtree(directory, ignore_errors=True)
+                    raise cache_failure(directory, "written", error) from error
     return directory
 
 

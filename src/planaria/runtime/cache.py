@@ -352,7 +352,10 @@ class CompileCache:
 
     def _write_record(self, key: str, record: EntryRecord) -> None:
         partial = self.directory / f"{key}.json.{os.getpid()}.partial"
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(record.to_json())
-        partial.replace(self.record_path(key))
+        try:
+            descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(record.to_json())
+            partial.replace(self.record_path(key))
+        finally:
+            partial.unlink(missing_ok=True)
