@@ -58,6 +58,22 @@ def test_doctor_finds_everything_in_order(planaria: Run) -> None:
     assert " MB" in text
 
 
+def test_the_runtime_as_a_file(planaria: Run, environment: dict[str, str], tmp_path: Path) -> None:
+    """What --export writes, --import puts into another cache, where doctor names it; a damaged file is refused."""
+    planaria("setup")
+    done = planaria("setup", "--export", "runtime.planaria")
+    assert done.returncode == 0, done.stderr
+    environment["PLANARIA_CACHE"] = str(tmp_path / "another")
+    (tmp_path / "cut").write_bytes((tmp_path / "runtime.planaria").read_bytes()[:-1000])
+    refused = planaria("setup", "--import", "cut")
+    assert (refused.returncode, refused.stdout) == (1, b"")
+    assert b"is not a file of `planaria setup --export`" in refused.stderr
+    done = planaria("setup", "--import", "runtime.planaria")
+    assert (done.returncode, done.stdout) == (0, b"core runtime: imported from runtime.planaria\n")
+    assert b"from runtime.planaria)" in planaria("doctor").stdout
+    assert planaria("run", "-c", "print(6 * 7)").stdout == b"42\n"
+
+
 def test_doctor_exits_with_1_when_something_is_wrong(
     planaria: Run, environment: dict[str, str], tmp_path: Path
 ) -> None:

@@ -352,7 +352,7 @@ def test_one_execution_beyond_the_limit_is_kept_as_its_state(new_session: Callab
     session.execute("y = x")
     replay = planaria.replay(session.recording()).run()
     assert replay.state_digest() == session.state_digest()
-    assert "more from outside than Limits(recording=) allows" in str(replay.results[0].error)
+    assert "it got more from outside than Limits(recording=) allows" in str(replay.results[0].error)
     assert replay.results[1].error is None
     replay.close()
 

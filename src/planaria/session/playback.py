@@ -394,7 +394,8 @@ class Playback:
             execution.fail("ReplayError", "")
             result = executing.outcome_of(engine, execution)
             result.error = ReplayError(
-                "it got more from outside than Limits(recording=) allows to be kept, so it is not repeated"
+                "it is not repeated: it had the host change its packages, or it got more from outside than "
+                "Limits(recording=) allows"
                 if ended.error is None
                 else f"it was stopped, which is not repeated: {ended.error}"
             )
