@@ -29,6 +29,7 @@ def history(shell: Interpreter, argv: list[str]) -> int:
     if "c" in given:
         shell.history.clear()
         shell.history_base = 1
+        shell.history_saved = 0
         shell.history_replaced = True
         return 0
     if "d" in given:
@@ -109,6 +110,7 @@ def _delete(shell: Interpreter, text: str) -> int:
     if not 0 <= places[0] <= places[-1] < count:
         raise BuiltinUsageError(f"{text}: history position out of range", 1)
     del shell.history[places[0] : places[-1] + 1]
+    shell.history_saved -= max(0, min(shell.history_saved, places[-1] + 1) - places[0])
     return 0
 
 

@@ -28,7 +28,7 @@ def jobs(shell: Interpreter, argv: list[str]) -> int:
     if words:
         chosen = []
         for word in words:
-            job = shell.find_job(word)
+            job = shell.find_job(word, listed=True)
             if job is None:
                 shell.complain(f"jobs: {word}: no such job")
                 status = 1
@@ -192,13 +192,16 @@ def bg(shell: Interpreter, argv: list[str]) -> int:
 @builtin("disown")
 def disown(shell: Interpreter, argv: list[str]) -> int:
     options, words = options_of(argv, "ahr")
-    if any(letter == "a" for letter, _ in options):
-        words = [f"%{job.number}" for job in shell.jobs]
+    letters = {letter for letter, _ in options}
+    if not words and letters & {"a", "r"}:
+        words = [f"%{job.number}" for job in shell.jobs if not ("r" in letters and job.stopped)]
+        if not words:
+            return 0
     for word in words or ["%+"]:
         job = shell.find_job(word)
         if job is None:
             raise BuiltinUsageError(f"{_shown(word)}: no such job", 1)
-        if not any(letter == "h" for letter, _ in options):
+        if "h" not in letters:
             shell.orphans.append(job)
             shell.jobs.remove(job)
     return 0

@@ -111,7 +111,7 @@ def echo(shell: Interpreter, argv: list[str]) -> int:
 # -- printf ----------------------------------------------------------------------------------------
 
 _DIRECTIVE = re.compile(
-    r"%(?:(%)|([-+ #0']*)(\*|-?\d+)?(?:\.(\*|-?\d*))?(?:hh|h|ll|l|L|q(?=[diouxX])|j|z|t)?"
+    r"%(?:(%)|([-+ #0']*)(\*|-?\d+)?(?:\.(\*|-?\d*))?(?:hh|h|ll|l|L|j|z|t)?"
     r"(?:([diouxXeEfFgGaAscbqQn])|\(((?:[^()]|\([^()]*\))*)\)T))"
 )
 _NUMBER = re.compile(r"[ \t\n]*([+-]?)(0[xX][0-9a-fA-F]+|[0-9]+)")
@@ -382,7 +382,7 @@ def _compiled(template: str) -> list[str | Piece | None]:
                 pieces.append(_unfinished_time(wrong_time.group(1) or " "))
                 position = found + 1
                 continue
-            wrong = re.compile(r"%[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?[hlLqjzt]*(.)?", re.DOTALL).match(
+            wrong = re.compile(r"%[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d*))?[hlLjzt]*(.)?", re.DOTALL).match(
                 template, found
             )
             char = wrong.group(1) if wrong is not None else None

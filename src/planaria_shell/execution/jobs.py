@@ -207,9 +207,10 @@ def find_process(shell: Interpreter, process_id: int) -> Job | None:
     return next((job for job in reversed(all_jobs(shell)) if job.process_id == process_id), None)
 
 
-def find_job(shell: Interpreter, text: str) -> Job | None:
-    """The job that `%1`, `%%`, `%-`, `%text`, `%?text` or a process number means."""
-    jobs = shell.jobs
+def find_job(shell: Interpreter, text: str, *, listed: bool = False) -> Job | None:
+    """The job that `%1`, `%%`, `%-`, `%text`, `%?text` or a process number means; `listed`: also one that a
+    subshell only lists."""
+    jobs = shell.jobs or (shell.shown_jobs if listed else [])
     if not text.startswith("%"):
         if not text.isdecimal():
             return None

@@ -387,8 +387,9 @@ class Interpreter(State, ABC):
         """Run until the job has ended; its status."""
 
     @abstractmethod
-    def find_job(self, text: str) -> Job | None:
-        """The job that `%1`, `%%`, `%-`, `%text`, `%?text` or a process number means."""
+    def find_job(self, text: str, *, listed: bool = False) -> Job | None:
+        """The job that `%1`, `%%`, `%-`, `%text`, `%?text` or a process number means;
+        `listed`: also one that a subshell only lists."""
 
     @abstractmethod
     def start_coprocess(self, name: str, code: StreamCode, text: str) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeVar
 
 from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.syntax.expansion_lexer import ExpansionLexer, Grammar
-from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Part, Quoted, Redirect, Word
+from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Part, Quoted, Redirect, Word
 from planaria_shell.syntax.quoting import without_quotes
 
 __all__ = [
@@ -62,6 +63,27 @@ _PLAIN_WORD = re.compile(PLAIN_WORD)
 #: How many words are kept, and how long they may be.
 _MOST_KEPT = 4096
 _LONGEST_KEPT = 256
+
+
+def _joined_by_blanks(parts: list[Part]) -> list[Part]:
+    """The parts of a here-document, where the positional parameters of `$*` are joined by blanks whatever IFS
+    is, and so are the elements of an array that something is done to."""
+    return [_joined_by_blank(part) for part in parts]
+
+
+def _joined_by_blank(part: Part) -> Part:
+    if isinstance(part, DoubleQuoted):
+        return DoubleQuoted(_joined_by_blanks(part.parts))
+    if not isinstance(part, Parameter):
+        return part
+    changed = replace(part)
+    if part.name == "*":
+        changed.name = "@"
+    elif part.subscript is not None and part.subscript.source == "*" and (part.operator or part.keys):
+        changed.subscript = Word([Literal("@")], "@")
+    if part.argument is not None:
+        changed.argument = Word(_joined_by_blanks(part.argument.parts), part.argument.source)
+    return changed
 
 
 class Lexer(ExpansionLexer):
@@ -195,7 +217,8 @@ class Lexer(ExpansionLexer):
             redirect.target = Word([Quoted(body)], body)
         else:
             inner = self.inner(body, first)
-            redirect.target = Word([DoubleQuoted(inner.double_quoted(here_document=True))], body)
+            parts = inner.double_quoted(here_document=True)
+            redirect.target = Word([DoubleQuoted(_joined_by_blanks(parts) if "*" in body else parts)], body)
 
     def _document_cut_short(self, redirect: Redirect, delimiter: str) -> None:
         line = self.line() - self.source.endswith("\n", 0, self.position)

@@ -12,6 +12,7 @@ from planaria_shell.commands.data.xxd import blocks, window
 from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
+from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.streams import file_chunks, reason
 
 _NAMES = [
@@ -84,7 +85,7 @@ def _types(text: str, order: str) -> list[_Type]:
     while position < len(text):
         match = re.compile(r"(a|c|[doux](?:\d+|[CSIL])?|f(?:\d+|[FDLH])?)(z?)").match(text, position)
         if match is None:
-            raise UsageError(f"invalid character '{text[position]}' in type string '{text}'")
+            raise UsageError(f"invalid character '{text[position]}' in type string {quote(text)}")
         letter, suffix = match.group(1)[0], match.group(1)[1:]
         position = match.end()
         if letter == "a":

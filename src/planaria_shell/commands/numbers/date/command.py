@@ -13,6 +13,7 @@ from planaria_shell.toolkit.dates.parsing import DateError, parse_moment
 from planaria_shell.toolkit.dates.zones import UTC, local_zone
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
+from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.streams import read_input, reason
 
 _DEFAULT = "%a %b %e %H:%M:%S %Z %Y"
@@ -42,8 +43,8 @@ def _abbreviated(table: dict[str, str], value: str, option: str) -> str:
     found = {name for name in table if name.startswith(value) and name} if value not in table else {value}
     if len(found) != 1:
         kind = "ambiguous" if found else "invalid"
-        valid = "".join(f"\n  - '{name}'" for name in _VALID[option])
-        raise UsageError(f"{kind} argument '{value}' for '{option}'\nValid arguments are:{valid}")
+        valid = "".join(f"\n  - {quote(name)}" for name in _VALID[option])
+        raise UsageError(f"{kind} argument {quote(value)} for {quote(option)}\nValid arguments are:{valid}")
     return table[found.pop()]
 
 
@@ -83,16 +84,16 @@ def date(call: Invocation) -> Generator[None, None, int]:
     for operand in arguments.operands:
         if not operand.startswith("+"):
             if len(arguments.operands) > 1:
-                raise UsageError(f"extra operand '{arguments.operands[1]}'")
+                raise UsageError(f"extra operand {quote(arguments.operands[1])}")
             if sources:
-                message = f"the argument '{operand}' lacks a leading '+';\n"
+                message = f"the argument {quote(operand)} lacks a leading '+';\n"
                 raise UsageError(
                     message + "when using an option to specify date(s), any non-option\n"
                     "argument must be a format string beginning with '+'"
                 )
             return _cannot_set(process, operand)
         if len(arguments.operands) > 1:
-            raise UsageError(f"extra operand '{arguments.operands[1]}'")
+            raise UsageError(f"extra operand {quote(arguments.operands[1])}")
         if layout is not None:
             process.error("multiple output formats specified")
             return 1
@@ -135,7 +136,7 @@ def _show(process: Process, words: str, now: datetime, nanoseconds: int, zone: t
     try:
         moment, fraction = parse_moment(words, now, nanoseconds, zone)
     except DateError:
-        process.error(f"invalid date '{words}'")
+        process.error(f"invalid date {quote(words)}")
         return 1
     _write(process, format_moment(layout, moment, fraction))
     return 0
@@ -145,7 +146,7 @@ def _cannot_set(process: Process, operand: str) -> int:
     if operand.isdigit() and len(operand) in (8, 10, 12):
         process.error("cannot set date: Operation not permitted")
     else:
-        process.error(f"invalid date '{operand}'")
+        process.error(f"invalid date {quote(operand)}")
     return 1
 
 

@@ -101,6 +101,10 @@ def grep(call: Invocation) -> Generator[None, None, Status]:
     for warning in pattern.warnings:
         process.error(f"warning: {warning}")
     output = settings.output
+    unmatchable = output.invert and settings.patterns == [""] and not (settings.words or settings.whole_lines)
+    if (output.max_count == 0 or unmatchable) and output.list_files != "L":
+        # Nothing can be selected, so nothing is read, and not even a count is written.
+        return 1
     recursive = settings.directories == "recurse"
     if not operands:
         operands = ["."] if recursive else ["-"]
