@@ -119,7 +119,7 @@ integrations-tools:
 
 $(INTEGRATIONS)/installed: pyproject.toml $(FRAMEWORKS)/requirements.txt | integrations-tools
 	$(PYTHON) -m venv $(INTEGRATIONS)
-	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e '.[server]' -r $(FRAMEWORKS)/requirements.txt
+	$(INTEGRATIONS)/bin/$(PIP_INSTALL) -e '.[server,objects]' -r $(FRAMEWORKS)/requirements.txt
 	npm install --no-save --no-audit --no-fund --loglevel=error --prefix $(INTEGRATIONS) @e2b/code-interpreter@2.8.0 axe-core@4.14.1 azurite@3.35.0
 	touch $@
 
