@@ -24,7 +24,7 @@ _SHORT: Final = {
     "-v": "--verbose",
     "-y": "--yes",
 }
-#: Options without a value that change nothing here, or are heeded.
+#: Options without a value that change nothing here, or are honoured.
 _FLAGS: Final = frozenset(
     {"--break-system-packages", "--disable-pip-version-check", "--force", "--help", "--no-cache-dir"}
     | {"--no-color", "--no-compile", "--no-input", "--no-python-version-warning", "--no-warn-script-location"}
