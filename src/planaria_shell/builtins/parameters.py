@@ -12,6 +12,7 @@ from planaria_shell.builtins.registry import (
     operands_of,
     usage,
 )
+from planaria_shell.errors import ReadonlyError
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import READONLY, is_name
 
@@ -57,7 +58,11 @@ def _forget_argument(shell: Interpreter) -> None:
 def _assign(shell: Interpreter, name: str, value: str) -> None:
     if not is_name(name):
         raise BuiltinUsageError(f"`{name}': not a valid identifier", 1)
-    shell.variables.set(name, value)
+    try:
+        shell.variables.set(name, value)
+    except ReadonlyError as error:
+        error.status = 2
+        raise
 
 
 @builtin("getopts")

@@ -47,12 +47,12 @@ _CLASSES = {
     "print": f" -~{_SPACES}{_GRAPHIC}", "graph": f"!-~{_GRAPHIC}",
     "cntrl": "\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029",
 }  # fmt: skip
-#: Numbers in Python's `\\w` other than digits, which belong to no class of letters.
+#: Python's `\\w` has numbers other than digits, which are not letters here.
 _NUMERALS = (
     "\\xb2\\xb3\\xb9\\xbc-\\xbe\\u2070\\u2074-\\u2079\\u2080-\\u2089"
     "\\u2150-\\u215f\\u2460-\\u24ff\\u2776-\\u2793"
 )
-#: Those other than ranges, as expressions of their own.
+#: Classes that cannot be written as ranges, as expressions of their own.
 _WIDE_CLASSES = {
     "alpha": f"[^\\W0-9_{_NUMERALS}]", "alnum": f"[^\\W_{_NUMERALS}]", "word": f"[^\\W{_NUMERALS}]",
     "punct": f"[!-/:-@\\[-`{{-~]|(?![^\\W{_NUMERALS}])[{_GRAPHIC}]",

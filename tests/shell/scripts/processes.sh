@@ -108,6 +108,6 @@ a $x
 E
 exec 3<&- 4>&-; echo <(a) >(b); }; declare -f f
 # ----
-sleep 5 & jobs %+ | wc -l; jobs %1 | wc -l; (jobs %% | wc -l; jobs -p %sl | wc -l); kill %1; wait; disown -a; echo $?; disown -ar; echo $?; sleep 3 & disown -a nope; echo $?; disown -h; jobs | wc -l; disown -r; jobs | wc -l; printf '%qd %Qs|%hhd\n' 'a b' c 3
+sleep 5 & jobs %+ | wc -l; jobs %1 | wc -l; (jobs %% | wc -l; jobs -p %sl | wc -l); kill %1; wait; disown -a; echo $?; disown -ar; echo $?; sleep 3 & disown -a nope; echo $?; disown -h; jobs | wc -l; disown -r; jobs | wc -l; readonly ro; getopts ab ro -a; echo $?; printf '%qd %Qs|%hhd\n' 'a b' c 3
 # ----
 printf 'HISTFILE=h\necho zero\nhistory -c\necho one\nhistory -d 2\necho two\nexit\n' | HOME=$PWD bash --norc -i 2>/dev/null; cat h; printf 'HISTFILE=h\necho three\nhistory -d 1\necho four\n' | HOME=$PWD bash --norc -i 2>/dev/null; cat h
