@@ -231,7 +231,10 @@ class RayEngine(Engine):
         with self._changed:
             member.is_busy = False
             member.idle_since = time.monotonic()
-            if isinstance(error, self._ray.exceptions.ActorDiedError) and number in self._members:
+            exceptions = self._ray.exceptions
+            # An actor that was lost is started again by Ray, which gives up where that fails several times.
+            ended = (exceptions.ActorDiedError, exceptions.ActorUnschedulableError)
+            if isinstance(error, ended) and number in self._members:
                 self._replace(number, member)
             self._hand_out()
             self._changed.notify_all()
@@ -241,7 +244,8 @@ class RayEngine(Engine):
             future.set_result(done.result())
 
     def _translated(self, error: BaseException) -> BaseException:
-        if isinstance(error, self._ray.exceptions.RayActorError):
+        exceptions = self._ray.exceptions
+        if isinstance(error, (exceptions.RayActorError, exceptions.ActorUnschedulableError)):
             return WorkerLost(f"an actor was lost in the middle of a step: {error}")
         if isinstance(error, self._ray.exceptions.RayTaskError):
             cause: BaseException = error.cause
