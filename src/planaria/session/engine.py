@@ -109,13 +109,13 @@ class SessionEngine:
         #: Those of them that wait for a decision, with the reason.
         self.suspended: dict[int, str] = {}
         self.history = History.of(self.settings.bounds)
-        self.host_calls.missing = {}
+        self.host_calls.admission.missing = {}
 
     def _link(self, link: WorkspaceLink) -> None:
-        self.workspace = self.host_calls.workspace = link
+        self.workspace = self.host_calls.admission.workspace = link
 
     def _connect(self, link: NetworkLink) -> None:
-        self.network = self.host_calls.network = link
+        self.network = self.host_calls.admission.network = link
 
     @property
     def _budget(self) -> Budget | None:

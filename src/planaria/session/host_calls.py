@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import inspect
 import time
 from collections import Counter
@@ -11,29 +10,25 @@ from concurrent.futures import Future, wait
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from planaria.errors import LimitError
 from planaria.event_loops import EventLoop
 from planaria.executors.executor import Executor
 from planaria.executors.host_endpoint import call_name
 from planaria.executors.messages import Answer, Begun, EndOfInput, HostCall, Ok, Raised, Suspended
+from planaria.session.admission import NETWORK, Admission
 from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
 from planaria.session.execution_state import ExecutionState
 from planaria.session.function_calls import Arguments, FunctionCalls, Keywords, calling_back
 from planaria.session.settings import SessionSettings
 from planaria.session.worker_threads import BoundedThreads, Job, callback_loop, start
-from planaria.snapshot.record import WORKSPACE, Declaration
 
 if TYPE_CHECKING:
-    from planaria.session.network_link import NetworkLink
-    from planaria.session.workspace_link import WorkspaceLink
     from planaria.workspace.tools.call import Outcome
 
 __all__ = ["Blocked", "HostCalls", "calling_back", "end_tool_calls"]
 
 #: Takes a call that blocks and whose answer comes later: the name and the arguments. None refuses it.
 Blocked = Callable[[str, Arguments, Keywords], Future[Answer] | None]
-_NETWORK: Final = "@network."
 #: Plain callbacks of a session that run at once; others that are awaited begin as these end.
 _MOST_THREADS: Final = 64
 #: Seconds for which the code is held up for the answer to a call that it awaits. It then parks, which takes a
@@ -53,13 +48,10 @@ class HostCalls:
         self._settings = settings
         self._executor = executor
         self._read_line = settings.line_reader()
-        self.workspace: WorkspaceLink | None = None
-        self.network: NetworkLink | None = None
+        self.admission = Admission(settings, executor)
         self.loop: EventLoop | None = None
         #: Takes the calls that block and are suspended, and `input()` where there is no standard input.
         self.blocked: Blocked | None = None
-        #: Declarations of callbacks that a restored snapshot had and this session lacks.
-        self.missing: dict[str, Declaration] = {}
         #: Answers on their way, by the id of their call.
         self.answers: dict[int, Future[Answer] | Job[Answer]] = {}
         #: The ids of those that have come.
@@ -83,7 +75,7 @@ class HostCalls:
         """The host calls of a fork of this session."""
         copy = HostCalls(self._settings, executor)
         copy._read_line = self._read_line
-        copy.missing = dict(self.missing)
+        copy.admission.missing = dict(self.admission.missing)
         copy.blocked = self.blocked
         return copy
 
@@ -94,12 +86,12 @@ class HostCalls:
 
         Raises KeyboardInterrupt when the execution is stopped meanwhile: the code then sees nothing else.
         """
-        ready = self._at_once(execution, name, arguments, may_wait=True)
+        ready = self.admission.at_once(execution, name, arguments, may_wait=True)
         if ready is not None:
             self._check_not_stopped(execution)
             return ready
         try:
-            callback = self._admit(execution, name, arguments, keywords)
+            callback = self.admission.admit(execution, name, arguments, keywords)
         except Exception as error:
             self._check_not_stopped(execution)
             return raised(error)
@@ -183,12 +175,12 @@ class HostCalls:
         if call.refused is not None:
             self.settle(execution, call, Raised("TypeError", call.refused))
             return
-        ready = self._at_once(execution, call.name, call.args, may_wait=False)
+        ready = self.admission.at_once(execution, call.name, call.args, may_wait=False)
         if ready is not None:
             self.settle(execution, call, ready)
             return
         try:
-            callback = self._admit(execution, call.name, call.args, keywords)
+            callback = self.admission.admit(execution, call.name, call.args, keywords)
         except Exception as error:
             self.settle(execution, call, raised(error))
         else:
@@ -204,7 +196,7 @@ class HostCalls:
         identifier = call.id
         if (
             self._settings.deterministic is not None
-            or call.name.startswith(_NETWORK)
+            or call.name.startswith(NETWORK)
             or identifier in execution.pending
         ):
             return None
@@ -229,7 +221,7 @@ class HostCalls:
         """
         keywords = call.kwargs or {}
         try:
-            callback = self._admit(execution, call.name, call.args, keywords)
+            callback = self.admission.admit(execution, call.name, call.args, keywords)
         except Exception as error:
             return raised(error)
         if self._needs_loop(callback):
@@ -348,7 +340,8 @@ class HostCalls:
 
     def is_held(self, call: HostCall) -> bool:
         """Whether a call waits for what only comes after a decision on a request of the same connection."""
-        return self.network is not None and call.name == "@network.receive" and self.network.is_held(call)
+        network = self.admission.network
+        return network is not None and call.name == "@network.receive" and network.is_held(call)
 
     def collect(self, execution: ExecutionState) -> None:
         """Take the answers that have come; cancel those that no task awaits any more."""
@@ -419,90 +412,20 @@ class HostCalls:
             pending = list(execution.pending.values())
             raise KeyError(f"no call {identifier} is pending; pending: {pending}")
         reason = execution.suspended.pop(identifier, "")
-        if reason and isinstance(answer, Ok) and self.network is not None and call.name == "@network.send":
-            self.start_function(execution, call, self.network.resuming(answer.value))
+        network, workspace = self.admission.network, self.admission.workspace
+        if reason and isinstance(answer, Ok) and network is not None and call.name == "@network.send":
+            self.start_function(execution, call, network.resuming(answer.value))
             return
-        if reason and isinstance(answer, Ok) and self.workspace is not None and call.name == "@tools.call":
+        if reason and isinstance(answer, Ok) and workspace is not None and call.name == "@tools.call":
             from planaria.workspace.tools.middleware import asks_approval
 
             if asks_approval(reason):
                 # The answer is a decision: the call continues with it and then has a value.
-                self.start_function(execution, call, self.workspace.resuming(answer.value))
+                self.start_function(execution, call, workspace.resuming(answer.value))
                 return
         self.settle(execution, call, answer)
 
     # -- functions -----------------------------------------------------------------------------------------
-
-    def _admit(
-        self, execution: ExecutionState, name: str, arguments: Arguments, keywords: Keywords
-    ) -> Callback:
-        """The callback of that name, counted; raises what the guest shall see instead.
-
-        The kernel has checked the arguments already; but the guest could send anything.
-        """
-        callback = self._named(name)
-        if callback is None:
-            raise NameError(self._unknown(name))
-        _check_arguments(callback, arguments, keywords)
-        if name.startswith(_NETWORK):
-            execution.is_noticed = True
-            return callback
-        if self.workspace is not None and not self.workspace.is_noticed(name):
-            return callback
-        limit = self._settings.bounds.callbacks
-        if limit is not None and execution.callbacks >= limit:
-            message = (
-                f"the limit callbacks={limit} of one execution is reached at {call_name(name, arguments)}()"
-            )
-            execution.stop.failure = execution.stop.failure or LimitError(message, limit="callbacks")
-            execution.ask_to_stop()
-            self._executor.interrupt()
-            raise RuntimeError(f"no more than {limit} callbacks in one execution")
-        execution.callbacks += 1
-        execution.is_noticed = True
-        return callback
-
-    def _at_once(
-        self, execution: ExecutionState, name: str, arguments: Arguments, *, may_wait: bool
-    ) -> Ok | Raised | None:
-        """The answer to a call of the network's that waits for nothing, or but for a moment."""
-        if self.network is None or not name.startswith(_NETWORK):
-            return None
-        ready = self.network.at_once(name, arguments, may_wait=may_wait)
-        if ready is not None:
-            execution.is_noticed = True
-        return ready
-
-    def receive(self, execution: ExecutionState, descriptor: int, buffer: memoryview) -> int:
-        """Put what a connection has received into a buffer of the code's; its length, 0 when that is not a
-        matter of a moment. Raises OSError.
-        """
-        if self.network is None:
-            raise OSError(errno.EBADF, "this session has no network")
-        execution.is_noticed = True
-        return self.network.receive_into(descriptor, buffer)
-
-    def _named(self, name: str) -> Callback | None:
-        """The function that the kernel calls by this name."""
-        match name[:1]:
-            case "!":
-                return self._settings.shell_commands.get(name[1:])
-            case "@" if name.startswith(_NETWORK):
-                return None if self.network is None else self.network.callback(name)
-            case "@":
-                return None if self.workspace is None else self.workspace.callback(name)
-        return self._settings.registry.get(name)
-
-    def _unknown(self, name: str) -> str:
-        if name.startswith(_NETWORK):
-            return "the session that this snapshot was taken from had a network; this one does not"
-        if name[:1] == "@" and WORKSPACE in self.missing:
-            return "the session that this snapshot was taken from had a workspace; this one does not"
-        if name[:1] == "!":
-            return f"this session has no such command; give it in commands={{{name[1:]!r}: …}}"
-        if name in self.missing:
-            return f"the session that this snapshot was taken from had a callback {name!r}; this one does not"
-        return f"there is no callback {name!r} in this session"
 
     def _needs_loop(self, callback: Callback) -> bool:
         """Whether calling it needs an event loop: it is a coroutine function, or its time is limited."""
@@ -520,7 +443,8 @@ class HostCalls:
         from planaria.session.callback_tasks import await_callback  # with anyio, which few sessions need
 
         # Connections have timeouts of their own, and may be idle for longer.
-        is_network = self.network is not None and callback is self.network.callback(f"@{callback.name}")
+        network = self.admission.network
+        is_network = network is not None and callback is network.callback(f"@{callback.name}")
         seconds = None if is_network else self._settings.bounds.callback_timeout
         loop = self.awaiting_loop()
         task: Coroutine[object, object, Answer] = await_callback(callback, begin, seconds)
@@ -529,14 +453,6 @@ class HostCalls:
     def awaiting_loop(self) -> EventLoop:
         """The loop on which asynchronous functions run."""
         return self.loop or callback_loop()
-
-
-def _check_arguments(callback: Callback, arguments: Arguments, keywords: Keywords) -> None:
-    if callback.check is not None:
-        try:
-            callback.check(arguments, keywords)
-        except TypeError as error:
-            raise TypeError(f"{callback.name}{callback.signature}: {error}") from None
 
 
 def _cannot_suspend(name: str, arguments: Arguments) -> Raised:

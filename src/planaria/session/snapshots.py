@@ -47,7 +47,7 @@ def take_snapshot(engine: SessionEngine, parent: Snapshot | None, key: bytes | s
 
 def _take(engine: SessionEngine, parent: Snapshot | None, key: bytes | str | None) -> Snapshot:
     # The callbacks that the guest knows: this session's, and those that a snapshot had and it lacks.
-    declarations = [*_declarations(engine), *engine.host_calls.missing.values()]
+    declarations = [*_declarations(engine), *engine.host_calls.admission.missing.values()]
     state = engine.state(complete=True)
     return take(state, declarations, engine.executor.tier, engine, parent=parent, key=key)
 
@@ -127,7 +127,7 @@ def _restore(
         if before is not None:
             snapshots.restore(before)
         raise
-    engine.host_calls.missing = absent
+    engine.host_calls.admission.missing = absent
     engine.history = History.of(engine.settings.bounds)
     engine.adopt(state)
     log.debug("session %#x was restored to the state after execution %d", id(engine), state.count)

@@ -90,4 +90,4 @@ class WeakHost:
         engine = self._found()
         if engine.execution is None:
             raise OSError(errno.EBADF, "the host is asked by executions only")
-        return engine.host_calls.receive(engine.execution, descriptor, buffer)
+        return engine.host_calls.admission.receive(engine.execution, descriptor, buffer)
