@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from planaria.executors.command_log import CommandLog
 from planaria.executors.wasm_state import LoggedCommand, WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.machine.changes import ChangedPages
+from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image
 from planaria.machine.machine import Machine
-from planaria.machine.memory import PAGE_BYTES, MemoryFile
+from planaria.machine.memory import PAGE_BYTES, MemoryFile, has_mappings_left
 
 __all__ = ["KnownState"]
+
+#: More changed memory than this, in bytes, is kept in a file and mapped rather than copied: what has changed
+#: since the file was mapped is looked at before every execution.
+_MOST_PAGES: Final = 4 << 20
+#: The same of what the last execution has written, which the next one may write to again.
+_MOST_REWRITTEN: Final = 16 << 20
+#: The same in a process that has no mappings left, where all that is in layers counts as changed.
+_MOST_PAGES_UNMAPPED: Final = 16 << 20
+#: The same for a state that others begin to live from, which share what is mapped.
+_MOST_COPIED: Final = 128 << 10
 
 
 class KnownState:
@@ -70,13 +81,16 @@ class KnownState:
             return None
         return self._state(machine, files, base.memory, base.pages, base.copied, commands)
 
-    def is_memory_known(self, most: int) -> bool:
-        """Whether the memory need not be read: what changed since has no more than `most` bytes."""
+    def is_memory_known(self, *, shared: bool) -> bool:
+        """Whether the memory need not be read, for a state that is `shared` with others that live from it."""
+        most = _MOST_COPIED if shared else _MOST_REWRITTEN
         return self.memory is not None and len(self.memory[1]) * PAGE_BYTES <= most
 
-    def read(self, machine: Machine, most: int, most_rewritten: int, known: ChangedPages) -> None:
+    def read(self, machine: Machine, known: ChangedPages, *, shared: bool) -> None:
         """Read the memory of the kernel, which must be at rest; see `Machine.pages`."""
-        self.memory = machine.pages(most, most_rewritten, known)
+        most = _MOST_COPIED if shared else _MOST_PAGES if has_mappings_left() else _MOST_PAGES_UNMAPPED
+        with host_resources("capturing the state of a session"):
+            self.memory = machine.pages(most, most if shared else _MOST_REWRITTEN, known)
 
     def state(self, machine: Machine, files: FileSystem) -> WasmState:
         """The present state, whose memory was read."""

@@ -46,7 +46,7 @@ from planaria.machine.image import Image, make_immortal
 from planaria.machine.imports import weak_method
 from planaria.machine.machine import Machine
 from planaria.machine.mailbox import put_command, take_report
-from planaria.machine.memory import MemoryFile, has_mappings_left
+from planaria.machine.memory import MemoryFile
 from planaria.machine.recipe import SETTINGS
 from planaria.machine.wasi.clock import VirtualClock
 from planaria.machine.wasi.process import ProcessExit
@@ -60,18 +60,8 @@ from planaria_kernel.sandbox.mailbox import MOST_BYTES
 __all__ = ["WasmExecutor"]
 
 _EMPTY: Final = b""
-#: More changed memory than this, in bytes, is kept in a file and mapped rather than copied: what has changed
-#: since the file was mapped is looked at before every execution.
-_MOST_PAGES: Final = 4 << 20
-#: The same of what the last execution has written, which the next one may write to again.
-_MOST_REWRITTEN: Final = 16 << 20
-#: The same in a process that has no mappings left, where all that is in layers counts as changed.
-_MOST_PAGES_UNMAPPED: Final = 16 << 20
-#: The same for a state that others begin to live from, which share what is mapped.
-_MOST_COPIED: Final = 128 << 10
 #: Seconds that a kernel has to get ready to be an image.
 _PATIENCE: Final = 60.0
-
 
 #: Kept forever: their instances have frames on the stack of a thread that a fork left behind.
 _abandoned: Final[list[Machine]] = []
@@ -82,24 +72,10 @@ class WasmExecutor(Executor):
 
     name = "wasm"
 
-    capabilities = frozenset(
-        {
-            "timeout",
-            "network_isolation",
-            "filesystem_isolation",
-            "memory_limit",
-            "cpu_limit",
-            "fuel_limit",
-            "reset",
-            "snapshot",
-            "fork",
-            "rewind",
-            "suspend",
-            "deps_install",
-            "shell",
-            "files",
-        }
-    )
+    capabilities = frozenset({
+        "timeout", "network_isolation", "filesystem_isolation", "memory_limit", "cpu_limit", "fuel_limit",
+        "reset", "snapshot", "fork", "rewind", "suspend", "deps_install", "shell", "files",
+    })  # fmt: skip
     is_sandbox = True
 
     #: Whether the guest may have objects made immortal.
@@ -271,11 +247,8 @@ class WasmExecutor(Executor):
             if now.deferred is not None:
                 self._take_deferred()
             now.forget_birth()
-        most = _MOST_COPIED if shared else _MOST_PAGES if has_mappings_left() else _MOST_PAGES_UNMAPPED
-        rewritten = most if shared else _MOST_REWRITTEN
-        if not now.is_memory_known(rewritten):
-            with host_resources("capturing the state of a session"):
-                now.read(machine, most, rewritten, {} if known is None else known.pages)
+        if not now.is_memory_known(shared=shared):
+            now.read(machine, {} if known is None else known.pages, shared=shared)
             if self._journal is not None:
                 self._journal.captured()
         return now.state(machine, self.files)
