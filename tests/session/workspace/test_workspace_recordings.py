@@ -85,10 +85,10 @@ def test_credentials_of_tools_are_not_in_recordings(address: str, tmp_path: Path
         (tmp_path / f"{name}.yaml").write_text(textwrap.dedent(text))
     environment = planaria.ToolEnvironment(values={"TOKEN": VALUE})
     with planaria.Session(record=True, tools=str(tmp_path), tool_environment=environment) as session:
+        session.execute("answers = [tools.shop.good()]")
         answers = session.get("answers")
         assert isinstance(answers, list)
         assert b"*" * len(VALUE) in answers[0]
-        assert b"*" * len(VALUE) in session.get("answers")[0]
         session.run("tools.shop.refused()")
         for script in ('echo "$T"', 'printf %s "$T" | base64', 'echo "$T" >&2; exit 3'):
             session.run(f"answers.append(tools.program({script!r}))")
