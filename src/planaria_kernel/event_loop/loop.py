@@ -71,6 +71,7 @@ class HostCalls:
         is_sent = False
         if (
             self.ask is not None
+            and loop.parks
             and len(self.open) + len(self.given_up) == 0
             and not self.interrupted
             and len(loop._ready) + len(loop._scheduled) == 0
@@ -175,6 +176,8 @@ class ParkingLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._calls = calls
         self._block = block
+        #: Whether it runs what can park: not by `run_forever`, as in `asyncio.run` within a task.
+        self.parks = False
 
     # -- parking -----------------------------------------------------------------------------------
 
@@ -186,6 +189,7 @@ class ParkingLoop(asyncio.BaseEventLoop):
         ready = self._ready
         old = asyncio._get_running_loop()
         hooks = sys.get_asyncgen_hooks()
+        self.parks = True
         asyncio._set_running_loop(self)
         self._thread_id = threading.get_ident()
         sys.set_asyncgen_hooks(self._asyncgen_firstiter_hook, self._asyncgen_finalizer_hook)  # type: ignore[attr-defined]
@@ -206,6 +210,7 @@ class ParkingLoop(asyncio.BaseEventLoop):
         finally:
             sys.set_asyncgen_hooks(*hooks)
             self._thread_id = None  # type: ignore[assignment]
+            self.parks = False
             asyncio._set_running_loop(old)
 
     def has_new_calls(self) -> bool:
