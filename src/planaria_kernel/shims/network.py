@@ -30,7 +30,7 @@ _SERVICES: Final = {
     "https": 443,
 }
 #: The buffer of a socket's file, in bytes.
-_BUFFER: Final = 1 << 19
+_BUFFER: Final = 1 << 18
 #: Options that libraries set without asking whether they exist, with the numbers of Linux.
 #: The build defines few of them.
 _OPTIONS: Final = {
