@@ -138,16 +138,16 @@ signal.setitimer(signal.ITIMER_REAL, 0.3)
 n = 0
 try:
     while True:
+        {stop}  # not last: CPython's jump back from a condition is outside of `try`
         print(n, file=out)
         n += 1
-        {stop}
 except TimeUp:
     signal.setitimer(signal.ITIMER_REAL, 0)
     first = n
 while True:
+    {stop}
     print(n, file=out)
     n += 1
-    {stop}
 """
 
     def hear(name: str, text: Any) -> None:
