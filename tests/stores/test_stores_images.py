@@ -158,7 +158,7 @@ def test_garbage_while_others_save(saved: Any, store: Store) -> None:
     is_over = threading.Event()
 
     def collect() -> None:
-        while not is_over.wait(0.05):  # without a pause a store that is written optimistically is too busy
+        while not is_over.is_set():
             store.collect_garbage()
 
     collector = threading.Thread(target=collect)

@@ -4,7 +4,8 @@ Nothing locks an object store, so a writer may be about to name what a collectio
 object, "collection", keeps them apart. A collection writes there what it is going to remove, waits until all
 writers must have seen it, looks again what is needed, and removes the rest. A writer reads the object before
 it looks for contents and again before it saves the name; when a collection has begun or ended meanwhile, or
-is to remove something that the writer needs, the writer waits and begins again.
+is to remove something that the writer needs, the writer waits and begins again. One that collections have
+overtaken several times writes there that it is at work itself, and no collection begins meanwhile.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from planaria_kernel.protocol import decode, encode
 __all__ = ["PLACE", "Collection"]
 
 PLACE: Final = "collection"
+#: Stands among what is removed while a writer has collections wait. There is nothing at that path.
+_WRITER: Final = "writer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +36,16 @@ class Collection:
 
     @property
     def is_active(self) -> bool:
-        """Whether something is going to be removed."""
+        """Whether something is going to be removed, or a writer has collections wait."""
         return bool(self.doomed)
 
     def begun(self, doomed: frozenset[str], token: str) -> Collection:
         """The state while `doomed` is removed."""
         return Collection(self.generation + 1, doomed, token)
+
+    def held(self, token: str) -> Collection:
+        """The state while a writer is at work that has collections wait."""
+        return self.begun(frozenset({_WRITER}), token)
 
     def ended(self) -> Collection:
         """The state after it."""

@@ -15,6 +15,7 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -36,6 +37,8 @@ Result = TypeVar("Result")
 _FOLDER: Final = "/versions"
 #: How often a transaction begins again before it is abandoned.
 _ATTEMPTS: Final = 100
+#: How often a collection may overtake a transaction before it has collections wait.
+_MOST_COLLECTED: Final = 3
 #: Seconds between two attempts, at first and at most.
 _PAUSE: Final = (0.005, 0.5)
 #: A collection waits for so many times the time of a request.
@@ -82,7 +85,11 @@ class ObjectStore(Store):
 
 
 class _Overtaken(Exception):
-    """Another writer or a collection was faster: the transaction has to begin again."""
+    """Another writer was faster: the transaction has to begin again."""
+
+
+class _Collected(_Overtaken):
+    """A collection of garbage was."""
 
 
 class _ObjectBackend(Backend):
@@ -105,24 +112,29 @@ class _ObjectBackend(Backend):
                     raise
 
     def write(self, action: Callable[[Documents], Result]) -> Result:
+        collected, collects = 0, False
         for attempt in range(_ATTEMPTS):
             if attempt:
                 time.sleep(random.uniform(0, min(_PAUSE[0] * 2**attempt, _PAUSE[1])))
-            before = self._collection()[0]
-            documents = _Objects(self._bucket, self._known_in(before))
-            result = action(documents)
-            doomed = frozenset(
-                path
-                for path, change in documents.changes.items()
-                if change is None and path.startswith(BY_DIGEST)
-            )
             try:
-                if doomed:
-                    return self._collect(action, doomed)
-                documents.commit(partial(self._check, before, documents))
+                with self._collections_waiting() if collected >= _MOST_COLLECTED else nullcontext():
+                    before = self._collection()[0]
+                    documents = _Objects(self._bucket, self._known_in(before))
+                    result = action(documents)
+                    doomed = frozenset(
+                        path
+                        for path, change in documents.changes.items()
+                        if change is None and path.startswith(BY_DIGEST)
+                    )
+                    if not doomed:
+                        documents.commit(partial(self._check, before, documents))
+                        return result
+                collects = True
+                return self._collect(action, doomed)
+            except _Collected:
+                collected += not collects
             except _Overtaken:
-                continue
-            return result
+                pass
         raise StorageError(
             "the object store is too busy: others changed the same name during each of "
             f"{_ATTEMPTS} attempts; try again"
@@ -153,10 +165,10 @@ class _ObjectBackend(Backend):
         """Raise _Overtaken unless what the documents rest on stays."""
         now = self._collection()[0]
         if now.generation != before.generation:
-            raise _Overtaken
+            raise _Collected
         if now.is_active and not now.doomed.isdisjoint(documents.used):
             self._wait_for_end(now)
-            raise _Overtaken
+            raise _Collected
 
     def _wait_for_end(self, collection: Collection) -> None:
         """Wait for the end of a collection, unless that was killed."""
@@ -165,6 +177,29 @@ class _ObjectBackend(Backend):
             if entry is not None and time.time() - entry.modified > _GIVEN_UP:
                 return
             time.sleep(_PAUSE[1])
+
+    @contextmanager
+    def _collections_waiting(self) -> Iterator[None]:
+        """Have collections wait while a transaction is made. Raises _Collected when one has begun."""
+        token = uuid.uuid4().hex
+        state, tag = self._collection()
+        if state.is_active:
+            self._wait_for_end(state)
+            state, tag = self._collection()
+        try:
+            self._bucket.put_if(PLACE, state.held(token).encode(), tag)
+        except Changed:
+            raise _Collected from None
+        try:
+            yield
+        finally:
+            self._end(token)
+
+    def _end(self, token: str) -> None:
+        """Write that what has this token is over, unless that was given up and is another's turn."""
+        state, tag = self._collection()
+        if state.token == token:
+            self._bucket.put_if(PLACE, state.ended().encode(), tag)
 
     def _collect(self, action: Callable[[Documents], Result], doomed: frozenset[str]) -> Result:
         bucket, token = self._bucket, uuid.uuid4().hex
@@ -188,9 +223,7 @@ class _ObjectBackend(Backend):
                 self._check_own(token)
                 bucket.remove(pending[start : start + _BATCH])
         finally:
-            state, tag = self._collection()
-            if state.token == token:
-                bucket.put_if(PLACE, state.ended().encode(), tag)
+            self._end(token)
         return result
 
     def _check_own(self, token: str) -> None:
