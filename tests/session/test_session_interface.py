@@ -131,7 +131,7 @@ def test_twins_are_generated() -> None:
 
 @pytest.mark.full
 def test_the_trip_of_an_execution(session: planaria.Session) -> None:
-    """A trivial execution without a checkpoint visits at most 14 files of the host, in at most 68 calls."""
+    """A trivial execution without a checkpoint visits at most 12 files of the host, in at most 67 calls."""
     engine = session._engine
     engine.executor._tier = Tier.FULL  # type: ignore[attr-defined]
     session.execute("x = 1")
@@ -154,8 +154,8 @@ def test_the_trip_of_an_execution(session: planaria.Session) -> None:
             sys.setprofile(None)
         trips.append(calls.copy())
     shortest = min(trips, key=len)
-    assert len(set(shortest)) <= 14, " ".join(sorted(set(shortest)))
-    assert len(shortest) <= 68
+    assert len(set(shortest)) <= 12, " ".join(sorted(set(shortest)))
+    assert len(shortest) <= 67
 
 
 def test_annotations_say_what_they_mean() -> None:

@@ -31,7 +31,7 @@ class CommandLog:
         #: The commands since then; with one more there are too many.
         self.entries: deque[LoggedCommand] = deque(maxlen=_MOST_COMMANDS + 1)
         self.seconds = 0.0
-        """What they took."""
+        """What they took; kept beside them, since each entry adds to it and each capture asks for it."""
 
     def begin(self, state: WasmState) -> None:
         """The kernel is in this state."""
@@ -39,11 +39,6 @@ class CommandLog:
         self.entries.clear()
         self.entries.extend(state.commands)
         self.seconds = sum([entry.seconds for entry in state.commands])
-
-    def add(self, entry: LoggedCommand) -> None:
-        """The kernel was entered with this command."""
-        self.entries.append(entry)
-        self.seconds += entry.seconds
 
     def commands(self) -> tuple[LoggedCommand, ...]:
         """Those that lead to the present state from the memory of `base`; none where they are too many."""

@@ -440,11 +440,13 @@ class WasmExecutor(Executor):
             raise
         finally:
             self.fuel_used, self.waited = machine.fuel_used, machine.processor.seconds_lost
+        log = self._known.log
         if machine.had_input or mailbox is None:
-            self._known.log.base = None
+            log.base = None
         else:
             seconds = time.thread_time() - began
-            self._known.log.add(LoggedCommand(command, tuple(self._kept), seconds))
+            log.entries.append(LoggedCommand(command, tuple(self._kept), seconds))
+            log.seconds += seconds
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:

@@ -209,7 +209,7 @@ class Machine:
         def run() -> None:
             result = self._call(function)
             # None, which nearly every call returns, is never let go of; that would be another call.
-            if int.from_bytes(self.memory.read(result, 4), "little") < IMMORTAL_MINIMUM:
+            if int.from_bytes(self.memory.view[result : result + 4], "little") < IMMORTAL_MINIMUM:
                 self._release(result)
 
         self.guarded(run, guard)
