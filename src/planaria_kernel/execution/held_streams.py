@@ -68,6 +68,13 @@ class _HeldStream:
         if self._gathers:
             self._set_size(_TEXT_SIZE)
 
+    def hold(self, data: Any) -> int:
+        """Take what the text stream has let go of, so that it leaves together with what is written next."""
+        if not self._gathers:
+            return self.buffer.write(data)
+        _text_write(self.text, bytes(data).decode())
+        return len(data)
+
     def deactivate(self, take_over: Callable[[Any], int]) -> None:
         """Write out what is held, and have `take_over` called with what is written next."""
         try:
@@ -142,7 +149,7 @@ def _keep_order(one: _HeldStream, other: _HeldStream) -> None:
         def write(data: Any, /) -> int:
             theirs.deactivate(taken_over[theirs is other])
             mine.activate()
-            return mine.buffer.write(data)
+            return mine.hold(data)
 
         return write
 
