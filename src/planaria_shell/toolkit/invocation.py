@@ -16,7 +16,7 @@ from contextlib import ExitStack
 
 from planaria_shell.state.command import COMMANDS, Input, Output, Process, Status, resolve_name
 from planaria_shell.toolkit.options import Arguments, OptionSyntax, Order, UsageError
-from planaria_shell.toolkit.quoting import quote, shell_quote
+from planaria_shell.toolkit.quoting import in_locale, quote, shell_quote
 from planaria_shell.toolkit.streams import BLOCK, Source, Target, create_output, open_input, reason
 
 __all__ = ["CommandError", "Invocation", "cannot_run", "command"]
@@ -116,12 +116,12 @@ class Invocation:
         if self.label:
             self.warn(f"{self.label}: {message}")
         else:
-            self.process.error(message)
+            self.process.error(in_locale(message, self.env))
 
     def warn(self, text: str) -> None:
         """Write a line to standard error without the command's name."""
         self.stdout.pass_on()
-        self.stderr.write((text + "\n").encode("utf-8", "surrogateescape"))
+        self.stderr.write((in_locale(text, self.env) + "\n").encode("utf-8", "surrogateescape"))
 
     def complain(self, message: str, error: OSError | None = None) -> None:
         """Report a failure after which the command goes on with its next operand."""

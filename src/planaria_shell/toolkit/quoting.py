@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["c_quote", "escape", "quote", "shell_quote", "shell_quote_always"]
+from collections.abc import Mapping
+
+__all__ = ["c_quote", "escape", "in_locale", "quote", "shell_quote", "shell_quote_always"]
 
 _ESCAPES = {
     "\a": "\\a",
@@ -13,6 +15,7 @@ _ESCAPES = {
     "\t": "\\t",
     "\v": "\\v",
 }
+_ASCII_MARKS = str.maketrans("‘’", "''")
 _SPECIAL = frozenset(" !\"$&'()*;<=>?[\\^`|")
 _COMPATIBLE_WITH_DOUBLE_QUOTES = frozenset(" #~{}'")
 
@@ -26,8 +29,15 @@ def _unprintable(character: str) -> str | None:
     return "".join(f"\\{byte:03o}" for byte in character.encode("utf-8", "surrogateescape"))
 
 
+def in_locale(message: str, environment: Mapping[str, str]) -> str:
+    """A message with `quote`'s marks as the locale has them: those of ASCII in "C" and "POSIX"."""
+    names = (environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))
+    is_ascii = next((name for name in names if name), "") in ("C", "POSIX")
+    return message.translate(_ASCII_MARKS) if is_ascii else message
+
+
 def quote(text: str) -> str:
-    """`‘text’`: how options' values and similar words are quoted in messages."""
+    """`‘text’`: how options' values and similar words are quoted in messages; see `in_locale`."""
     shown = (_unprintable(c) or {"\\": "\\\\", "’": "\\’"}.get(c, c) for c in text)
     return f"‘{''.join(shown)}’"
 

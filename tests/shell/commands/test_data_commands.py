@@ -143,6 +143,15 @@ def test_date_words(zone: str, words: str) -> None:
     same(["date", "-d", words, "+%F %T.%N %z %Z %a"], env={"TZ": zone, "LC_ALL": "C"})
 
 
+@pytest.mark.parametrize("locale", ["C", "POSIX", "C.UTF-8"])
+@pytest.mark.parametrize(
+    "argv", [["date", "-d", "bogus"], ["od", "-tq"], ["seq", "1", "2", "3", "4"], ["sort", "--sort=odd"]]
+)
+def test_quotes_of_messages(locale: str, argv: list[str]) -> None:
+    """Words are quoted in messages by the marks of the locale."""
+    same(argv, env={"LC_ALL": locale})
+
+
 def test_date_formats() -> None:
     """Every conversion with its flags gives GNU's text."""
     letters = "aAbBcCdDeFgGhHIjklmMpqrRsSTuUVwWxXyYzZ"

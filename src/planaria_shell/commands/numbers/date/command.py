@@ -13,7 +13,7 @@ from planaria_shell.toolkit.dates.parsing import DateError, parse_moment
 from planaria_shell.toolkit.dates.zones import UTC, local_zone
 from planaria_shell.toolkit.invocation import Invocation, command
 from planaria_shell.toolkit.options import UsageError
-from planaria_shell.toolkit.quoting import quote
+from planaria_shell.toolkit.quoting import in_locale, quote
 from planaria_shell.toolkit.streams import read_input, reason
 
 _DEFAULT = "%a %b %e %H:%M:%S %Z %Y"
@@ -136,7 +136,7 @@ def _show(process: Process, words: str, now: datetime, nanoseconds: int, zone: t
     try:
         moment, fraction = parse_moment(words, now, nanoseconds, zone)
     except DateError:
-        process.error(f"invalid date {quote(words)}")
+        process.error(in_locale(f"invalid date {quote(words)}", process.env))
         return 1
     _write(process, format_moment(layout, moment, fraction))
     return 0
@@ -146,7 +146,7 @@ def _cannot_set(process: Process, operand: str) -> int:
     if operand.isdigit() and len(operand) in (8, 10, 12):
         process.error("cannot set date: Operation not permitted")
     else:
-        process.error(f"invalid date {quote(operand)}")
+        process.error(in_locale(f"invalid date {quote(operand)}", process.env))
     return 1
 
 
