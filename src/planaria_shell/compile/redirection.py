@@ -236,26 +236,13 @@ def _place(shell: Interpreter, saved: Saved, redirect: Redirect, default: int, s
 
 
 def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: bool) -> RedirectCode:
-    if mode == _READ and not redirect.variable:
-        number = redirect.fd or 0
-
-        def read(sh: Interpreter, saved: Saved) -> None:
-            stream = open_stream(sh, target(sh), _READ)
-            if number >= sh.open_files:
-                stream.release()
-                raise ShellError(f"{number}: Bad file descriptor")
-            fds = sh.fds
-            saved.append((number, fds.pop(number, None)))
-            fds[number] = stream
-
-        return read
-
     if not redirect.variable:
         number = default if redirect.fd is None else redirect.fd
+        writes = mode != _READ
 
-        def write(sh: Interpreter, saved: Saved) -> None:
+        def place(sh: Interpreter, saved: Saved) -> None:
             name = target(sh)
-            if sh.restricted:
+            if writes and sh.restricted:
                 raise _restricted(name)
             stream = open_stream(sh, name, mode, clobber=force or not sh.noclobber)
             if number >= sh.open_files:
@@ -265,7 +252,7 @@ def _file(redirect: Redirect, target: TextCode, mode: str, default: int, force: 
             saved.append((number, fds.pop(number, None)))
             fds[number] = stream
 
-        return write
+        return place
 
     def apply(sh: Interpreter, saved: Saved) -> None:
         name = target(sh)
