@@ -196,7 +196,7 @@ class _ObjectBackend(Backend):
             self._end(token)
 
     def _end(self, token: str) -> None:
-        """Write that what has this token is over, unless that was given up and is another's turn."""
+        """Write that what has this token is over, unless that was abandoned and is another's turn."""
         state, tag = self._collection()
         if state.token == token:
             self._bucket.put_if(PLACE, state.ended().encode(), tag)
