@@ -166,6 +166,27 @@ while True:
         assert getattr(session.execute("print('after', file=out)"), stream) == "after\n"
 
 
+@pytest.mark.parametrize(
+    "options", ["encoding='latin-1'", "encoding='utf-16'", "newline='\\r\\n'", "errors='surrogateescape'", ""]
+)
+def test_parts_of_a_line_after_a_change_of_streams(options: str) -> None:
+    """What is printed in parts leaves whole when the stream changes, as the stream's settings have it."""
+    code = (
+        f"import sys\nfor stream in sys.stdout, sys.stderr: stream.reconfigure({options})\n"
+        "for n in range(3):\n    print(n, 'é', file=sys.stdout)\n    print('err', 'é', n, file=sys.stderr)\n"
+    )
+    native = subprocess.run([sys.executable, "-c", code], capture_output=True)
+    heard: list[tuple[str, Any]] = []
+    with planaria.Session(on_output=lambda name, text: heard.append((name, text))) as session:
+        result = session.execute(code)
+    assert result.stdout == native.stdout.decode("utf-8", "replace")
+    assert result.stderr == native.stderr.decode("utf-8", "replace")
+    if not options:
+        assert [text for _, text in heard] == [
+            text for n in range(3) for text in (f"{n} é\n", f"err é {n}\n")
+        ]
+
+
 def test_prints_of_a_recursion(session: Any) -> None:
     """What a recursion prints until it is too deep is all there."""
     result = session.execute(

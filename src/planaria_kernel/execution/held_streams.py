@@ -69,11 +69,20 @@ class _HeldStream:
             self._set_size(_TEXT_SIZE)
 
     def hold(self, data: Any) -> int:
-        """Take what the text stream has let go of, so that it leaves together with what is written next."""
-        if not self._gathers:
+        """Take what the text stream has let go of; a part of a line leaves with what is written next.
+
+        Bytes that the stream would write in another way, as the user's code may have set its encoding and its
+        ends of lines, are passed on.
+        """
+        part = bytes(data)
+        if not self._gathers or b"\n" in part or self.text.encoding != "utf-8":
             return self.buffer.write(data)
-        _text_write(self.text, bytes(data).decode())
-        return len(data)
+        try:
+            text = part.decode()
+        except UnicodeDecodeError:
+            return self.buffer.write(data)
+        _text_write(self.text, text)
+        return len(part)
 
     def deactivate(self, take_over: Callable[[Any], int]) -> None:
         """Write out what is held, and have `take_over` called with what is written next."""
