@@ -68,7 +68,7 @@ def plain():
 async def awaited():
     return 2
 
-directory, limit = sys.argv[1:]
+directory, limit, free = sys.argv[1:]
 session = planaria.Session(callbacks=[plain, awaited])
 session.execute("x = 1")
 with planaria.Session() as other:
@@ -77,7 +77,7 @@ bytes(snapshot)
 store, database = planaria.FileStore(directory + "/s"), planaria.SqliteStore(directory + "/s.db")
 database.save("name", snapshot)
 soft = {
-    "NOFILE": lambda: len(os.listdir("/proc/self/fd")),
+    "NOFILE": lambda: len(os.listdir("/proc/self/fd")) + int(free),
     "FSIZE": lambda: 4096,
 }[limit]()
 kind = getattr(resource, "RLIMIT_" + limit)
@@ -112,13 +112,15 @@ print(session.execute("await plain() + await awaited()").value, database.load("n
 """
 
 
-@pytest.mark.parametrize("limit", ["NOFILE", "FSIZE"])
-def test_operations_without_a_resource(limit: str, tmp_path: Path) -> None:
-    """Without descriptors, or room in files, whatever a session or a store is asked for works or
+@pytest.mark.parametrize(
+    ("limit", "free"), [("NOFILE", -1), ("NOFILE", 0), ("NOFILE", 1), ("NOFILE", 2), ("FSIZE", 0)]
+)
+def test_operations_without_a_resource(limit: str, free: int, tmp_path: Path) -> None:
+    """Without descriptors, with too few, or without room in files, whatever a session or a store is asked for works or
     raises an error of planaria; the session goes on meanwhile, and everything works as before once there is more.
     """
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", _OPERATIONS, str(tmp_path), limit],
+        [sys.executable, "-W", "ignore", "-c", _OPERATIONS, str(tmp_path), limit, str(free)],
         capture_output=True,
         text=True,
         timeout=300,

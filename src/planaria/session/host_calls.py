@@ -14,6 +14,7 @@ from planaria.event_loops import EventLoop
 from planaria.executors.executor import Executor
 from planaria.executors.host_endpoint import call_name
 from planaria.executors.messages import Answer, Begun, EndOfInput, HostCall, Ok, Raised, Suspended
+from planaria.machine.exhaustion import host_resources
 from planaria.session.admission import NETWORK, Admission
 from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
@@ -440,7 +441,8 @@ class HostCalls:
         return self._task(callback, lambda: value)
 
     def _task(self, callback: Callback, begin: Callable[[], Awaitable[object]]) -> Future[Answer]:
-        from planaria.session.callback_tasks import await_callback  # with anyio, which few sessions need
+        with host_resources("a task for a callback"):  # an import opens files
+            from planaria.session.callback_tasks import await_callback  # with anyio, which few sessions need
 
         # Connections have timeouts of their own, and may be idle for longer.
         network = self.admission.network
