@@ -141,9 +141,10 @@ def pss() -> int:
 
 
 def run_python(program: str, *arguments: str) -> str:
-    """What a program prints in a fresh process of this interpreter."""
+    """What a program prints in a fresh process of this interpreter, which buffers its output as usual."""
     command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout
 
 
 def circumstances() -> str:

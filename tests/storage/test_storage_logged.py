@@ -174,6 +174,49 @@ def test_a_fold_that_ends_anywhere(name: str, tmp_path: Path, monkeypatch: pytes
     assert number > 1
 
 
+@pytest.mark.parametrize("name", ["replace", "fsync", "unlink", "open"])
+def test_a_large_write_that_ends_anywhere(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever system call a write ends at that is too large for the log, all of it is there or none of it, and what
+    was written before is.
+    """
+    monkeypatch.setattr(logged, "MOST", 100)
+    before = {"a": b"1", "b": b"2"}
+    after = {"a": bytes(100), "b": b"3"}
+    call = getattr(os, name)
+    number, seen = 0, set()
+    while True:
+        number += 1
+        place = tmp_path / str(number)
+        backend = LoggedBackend(place)
+        put(backend, **before)
+        backend.fold()
+        put(backend, a=before["a"])
+        left = number
+
+        def failing(*args: Any, **keywords: Any) -> Any:
+            nonlocal left
+            left -= 1
+            if left <= 0:
+                raise OSError(5, "ended here")
+            return call(*args, **keywords)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, failing)
+            try:
+                put(backend, **after)
+            except planaria.StorageError:
+                pass
+            else:
+                break
+        found = contents(LoggedBackend(place))
+        assert found == contents(backend)
+        assert found in (before, after)
+        seen.add(len(found["a"]))
+    assert number > 1
+    assert contents(LoggedBackend(place)) == after
+    assert len(before["a"]) in seen
+
+
 def test_folds_and_writes_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While a log that is large is folded in the background, others write, and nothing is lost."""
     monkeypatch.setattr(logged, "_FOLD", 2000)

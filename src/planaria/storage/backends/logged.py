@@ -188,18 +188,23 @@ class LoggedBackend(FileBackend):
         log.replace(rest)
 
     def _fold_now(self, changes: dict[str, bytes | Upload | None]) -> None:
-        """Make files of what is in the log, and of changes that are not to get there."""
-        files, log = FileDocuments(self.path), self._here.log
-        for path, logged in log.changes():
-            if path not in changes:
+        """Make files of what is in the log, then of changes that are not to get there.
+
+        In two commits, so that whenever the process is killed, no old contents in the log hide the changes.
+        """
+        log = self._here.log
+        if log.generation:
+            files = FileDocuments(self.path)
+            for path, logged in log.changes():
                 if not logged.is_removed:
                     files.put(path, log.contents(logged))
                 elif files.entry(path) is not None:
                     files.drop(path)
+            self._commit(files)
+            log.replace({})
+        files = FileDocuments(self.path)
         files.changes.update(changes)
         self._commit(files)
-        if log.generation:
-            log.replace({})
 
     def _fold_later(self) -> None:
         here = self._here
