@@ -146,7 +146,7 @@ class SessionShell:
         """
         shell = self.shell
         here = os.getcwd()
-        if here != shell.cwd:
+        if here != shell.cwd and here != os.path.realpath(shell.cwd):  # the shell keeps the names of links
             shell.run(f"cd -- {_quoted(here)}")
         # This very stream: a Python that a script runs has a `sys.__stdin__` that reads from here.
         ask = partial(_line_of, sys.__stdin__)

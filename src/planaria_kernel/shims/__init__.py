@@ -24,6 +24,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     from planaria_kernel.shims import (
         code_objects,
         dates,
+        directories,
         executors,
         integers,
         interaction,
@@ -48,6 +49,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     code_objects.install()
     key_derivation.install()
     dates.install()
+    directories.install()
     sizes.install()
     users.install()
     walking.install()

@@ -150,3 +150,62 @@ def test_disk_usage() -> None:
         )
         assert session.bash("df / | tail -1").stdout.split()[1] == "65536"
         assert "No such file" in str(session.run("shutil.disk_usage('/missing')").error)
+
+
+_DOTS = """
+import os, pathlib
+os.makedirs("a/b"); os.chdir("a/b")
+for path in (".", b".", "./.", "..", pathlib.Path("."), "../b/."):
+    try:
+        os.rmdir(path)
+    except OSError as error:
+        print(error.strerror)
+os.chdir("..")
+os.rmdir("b")
+print(os.listdir())
+"""
+
+
+def test_the_working_directory_is_not_removed_by_a_dot() -> None:
+    """`os.rmdir` refuses names that end in a dot as Linux does, and removes an empty directory by its name."""
+    with planaria.Session() as session:
+        result = session.run(_DOTS)
+    invalid, full = "Invalid argument", "Directory not empty"
+    assert result.stdout.splitlines() == [invalid, invalid, invalid, full, invalid, invalid, "[]"]
+
+
+_WAYS = """
+import os, pathlib
+root = os.getcwd()
+os.makedirs("a/b/c"); os.symlink("a", "l"); os.symlink("nope", "dangling"); open("f", "w").close()
+ways = ["a/b/c", "..", "../..", "l/b", "../../l/../a", "./a/./b//c/", "../../../nope", "../../../f", f"{root}/dangling"]
+for path in [*ways, root, "l", pathlib.Path("b"), b"c", "", ".", "...", f"{root}/a/b/../../l"]:
+    try:
+        os.chdir(path)
+    except OSError as error:
+        print(type(error).__name__, end=" ")
+    print(os.path.relpath(os.getcwd(), root), os.path.abspath("x") == os.getcwd() + "/x")
+"""
+
+
+def test_the_name_of_the_working_directory(tmp_path: Path) -> None:
+    """However a directory is entered, `os.getcwd` gives its name without links and dots, as natively."""
+    native = subprocess.run(
+        [sys.executable, "-c", _WAYS], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    with planaria.Session() as session:
+        assert session.run(_WAYS).stdout == native.stdout
+
+
+def test_the_shell_keeps_the_name_of_a_link() -> None:
+    """A link that the shell has entered is in its `PWD` in later scripts, while Python is where it leads."""
+    with planaria.Session() as session:
+        session.bash("mkdir -p a/b; ln -s a l; cd l/b")
+        assert session.run("import os; os.getcwd()").value == "/home/user/a/b"
+        assert session.bash("echo $PWD; pwd -P; cd ..; pwd").stdout.splitlines() == [
+            "/home/user/l/b",
+            "/home/user/a/b",
+            "/home/user/l",
+        ]
+        session.run("os.chdir('..')")
+        assert session.bash("pwd").stdout == "/home/user\n"
