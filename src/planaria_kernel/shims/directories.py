@@ -1,4 +1,4 @@
-"""`os.chdir` and `os.rmdir` as Linux has them: libc keeps the name of the working directory as it was given."""
+"""`os.chdir` and `os.rmdir` as Linux has them: libc keeps the working directory by the name it was given."""
 
 from __future__ import annotations
 
