@@ -39,7 +39,7 @@ def _paths(draw: st.DrawFn) -> bytes:
     if draw(st.integers(0, 9)) == 0:
         parts.insert(1, b"..")
         parts.append(draw(_INNER))
-    return b"/".join(parts) + b"/" * (draw(st.integers(0, 9)) == 0)
+    return b"/".join(parts) + b"/" * (draw(st.integers(0, 4)) == 0)
 
 
 _TARGETS = st.lists(_INNER, min_size=1, max_size=2).map(b"/".join)

@@ -119,7 +119,7 @@ class NodeFileSystem(NodeStore):
                     raise failure(errno.ENAMETOOLONG, whole)
                 if parts:
                     raise failure(errno.ENOENT, whole)
-                if moves is not None:
+                if moves is not None and not must_be_directory:
                     mount.know(prefix, moves, node)
                 return mount, node, name, None, must_be_directory
             kind = child.format
@@ -185,8 +185,8 @@ class NodeFileSystem(NodeStore):
         if wanted & _AS_DIRECTORY:
             raise failure(errno.EINVAL, path)
         if path.endswith(b"/"):
-            self.walk(path, False, at, entry=True)
-            raise failure(errno.EISDIR, path)
+            _, directory, _, _, _ = self.walk(path, False, at, entry=True)
+            raise failure(errno.EEXIST if directory is None and wanted & _EXCLUSIVE else errno.EISDIR, path)
         follow = not wanted & (_NO_FOLLOW | _EXCLUSIVE)
         mount, directory, name, node, must_be_directory = self.walk(path, follow, at)
         if node is None:

@@ -30,7 +30,8 @@ def chdir(path: Any) -> None:
 
 def rmdir(path: Any, *, dir_fd: int | None = None) -> None:
     """Remove a directory, but not by the name `.`."""
-    if isinstance(path, str | bytes | os.PathLike) and os.fspath(path) in (".", b"."):
+    name = os.fspath(path) if isinstance(path, str | bytes | os.PathLike) else ""
+    if name and os.fsencode(name).rstrip(b"/") == b".":
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), path)
     _rmdir(path, dir_fd=dir_fd)
 

@@ -26,6 +26,7 @@ _BLOCK: Final = 4096
 _ENDLESS: Final = 1 << 50
 _LONGEST_NAME: Final = 255
 _CREATE: Final = os.O_CREAT
+_ACCESS: Final[int] = getattr(os, "O_ACCMODE", os.O_RDWR | os.O_WRONLY)
 #: Inodes that are named pipes: empty files to the system, which has none.
 _fifos: set[int] = set()
 _stat, _lstat, _fstat, _scandir = os.stat, os.lstat, os.fstat, os.scandir
@@ -256,6 +257,8 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
 
     def open_with_mode(path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         """Open a file for low level IO.  Returns a file descriptor (integer)."""
+        if not flags & _ACCESS:
+            flags |= os.O_RDONLY  # zero elsewhere, so that it is left out
         if not flags & _CREATE:
             return _open(path, flags, dir_fd=dir_fd)
         # The system creates files with 0o666 and applies the umask; only a new file gets another mode.
