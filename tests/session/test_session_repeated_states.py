@@ -131,7 +131,8 @@ def test_repeated_memory_equals_read_memory() -> None:
         engine = session._engine
         for number in range(10):
             session.execute(f"y = {number}, x[-1]")
-        state = engine.passing_state()
+        state = engine.logged_state()
+        assert state is not None
         assert state.kernel.commands
         read = memory(session)
         session.execute("x = y = None")
@@ -234,7 +235,8 @@ def test_an_interrupt_does_not_reach_what_is_repeated() -> None:
         session.execute("for _ in range(1000): x += 1")
         session.execute("y = 1")
         engine = session._engine
-        state = engine.passing_state()
+        state = engine.logged_state()
+        assert state is not None
         assert state.kernel.commands
         there = memory(session)
         session.execute("x = y = None")
@@ -259,7 +261,8 @@ def test_interrupting_a_session_that_goes_back() -> None:
         session.execute("x += 1")
         session.execute("y = 1")
         engine = session._engine
-        state = engine.passing_state()
+        state = engine.logged_state()
+        assert state is not None
         assert state.kernel.commands
         session.execute("x = y = None")
         machine = engine.executor._machine  # type: ignore[attr-defined]

@@ -23,26 +23,39 @@ _MOST_SECONDS: Final = 0.0025
 class CommandLog:
     """What leads to the present state of one kernel from one whose memory was read."""
 
-    __slots__ = ("base", "entries", "seconds")
+    __slots__ = ("_count", "_newest", "_seconds", "base", "entries")
 
     def __init__(self) -> None:
         self.base: WasmState | None = None
         """A state whose memory was read; None where nothing is known that leads to the present one."""
-        #: The commands since then; with one more there are too many.
-        self.entries: deque[LoggedCommand] = deque(maxlen=_MOST_COMMANDS + 1)
-        self.seconds = 0.0
-        """What they took; kept beside them, since each entry adds to it and each capture asks for it."""
+        #: The commands since `newest` was last asked for, with their replies and seconds; with one more there
+        #: are too many.
+        self.entries: deque[tuple[bytes, tuple[bytes, ...], float]] = deque(maxlen=_MOST_COMMANDS + 1)
+        self._newest: LoggedCommand | None = None
+        self._count = 0
+        self._seconds = 0.0
 
     def begin(self, state: WasmState) -> None:
         """The kernel is in this state."""
-        self.base = state
+        self.base, self._newest = state, None
+        self._count, self._seconds = 0, 0.0
         self.entries.clear()
-        self.entries.extend(state.commands)
-        self.seconds = sum([entry.seconds for entry in state.commands])
+        self.entries.extend([(entry.command, entry.replies, entry.seconds) for entry in state.commands])
 
-    def commands(self) -> tuple[LoggedCommand, ...]:
-        """Those that lead to the present state from the memory of `base`; none where they are too many."""
-        entries = self.entries
-        if len(entries) > _MOST_COMMANDS or self.seconds > _MOST_SECONDS:
-            self.base = None
-        return () if self.base is None else tuple(entries)
+    def newest(self) -> LoggedCommand | None:
+        """The last of the commands that lead to the present state from `base`; None where that is not known,
+        or they are none, or too many.
+        """
+        newest, entries = self._newest, self.entries
+        if self.base is None or self._count + len(entries) > _MOST_COMMANDS:
+            self.base = self._newest = None
+            return None
+        for command, replies, seconds in entries:
+            newest = LoggedCommand(command, replies, seconds, newest)
+            self._seconds += seconds
+        self._count += len(entries)
+        entries.clear()
+        if self._seconds > _MOST_SECONDS:
+            self.base = newest = None
+        self._newest = newest
+        return newest

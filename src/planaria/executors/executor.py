@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # only the sandbox needs them
     from os import PathLike
 
     from planaria.executors.journal import Journal
-    from planaria.executors.wasm_state import WasmState
+    from planaria.executors.wasm_state import LoggedState, WasmState
     from planaria.files.filesystem import FileSystem
     from planaria.machine.image import Image
     from planaria.machine.memory import MemoryFile
@@ -320,9 +320,13 @@ class Snapshots(Protocol):
         *,
         complete: bool = False,
         shared: bool = False,
-        repeats: bool = False,
     ) -> WasmState:
         """The present state. For the options see `WasmExecutor.capture`."""
+
+    def logged(self) -> LoggedState | None:
+        """The present state by the commands that lead to it from an earlier one, which costs nothing; None
+        where it has to be captured.
+        """
 
     def restore(self, state: WasmState, *, files: bool = True) -> None:
         """Become a captured state.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from planaria.executors.command_log import CommandLog
-from planaria.executors.wasm_state import LoggedCommand, WasmState
+from planaria.executors.wasm_state import LoggedState, WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.machine.changes import ChangedPages
 from planaria.machine.exhaustion import host_resources
@@ -70,16 +70,14 @@ class KnownState:
         if self.birth is not None:
             self.birth = self.memory = None
 
-    def repeatable(self, machine: Machine, files: FileSystem) -> WasmState | None:
-        """The state whose memory was last read, with the commands that lead from it to the present one;
-        None where that is not known to be possible.
+    def logged(self, machine: Machine, files: FileSystem) -> LoggedState | None:
+        """The present state by the commands that lead to it from one whose memory was read; None where that is
+        not known to be possible.
         """
-        if self.memory is not None:
+        newest, base = self.log.newest(), self.log.base
+        if self.memory is not None or newest is None or base is None or base.size != machine.memory_bytes:
             return None
-        commands, base = self.log.commands(), self.log.base
-        if base is None or not commands or base.size != machine.memory_bytes:
-            return None
-        return self._state(machine, files, base.memory, base.pages, base.copied, commands)
+        return LoggedState(base, newest, files.snapshot(), self.deferred)
 
     def is_memory_known(self, *, shared: bool) -> bool:
         """Whether the memory need not be read, for a state that is `shared` with others that live from it."""
@@ -96,22 +94,6 @@ class KnownState:
         """The present state, whose memory was read."""
         assert self.memory is not None
         memory, pages = self.memory
-        state = self._state(machine, files, memory, pages, self.copied + machine.linear.copied, ())
-        if self.birth is None:
-            self.log.begin(state)
-        else:
-            self.log.base = None
-        return state
-
-    def _state(
-        self,
-        machine: Machine,
-        files: FileSystem,
-        memory: MemoryFile,
-        pages: ChangedPages,
-        copied: int,
-        commands: tuple[LoggedCommand, ...],
-    ) -> WasmState:
         deferred = None
         if self.birth or self.deferred:
             deferred = {**(self.birth or {}), **(self.deferred or {})}
@@ -121,14 +103,12 @@ class KnownState:
         system = {**self.tables, **machine.wasi.running()}
         # Time does not change a kernel at rest: however often it is captured, it is the same state.
         self.clock = system["clock"] = self.clock or system["clock"]
-        return WasmState(
-            self.image,
-            memory,
-            machine.memory_bytes,
-            pages,
-            system,
-            files.snapshot(),
-            deferred,
-            copied,
-            commands,
+        copied = self.copied + machine.linear.copied
+        state = WasmState(
+            self.image, memory, machine.memory_bytes, pages, system, files.snapshot(), deferred, copied
         )
+        if self.birth is None:
+            self.log.begin(state)
+        else:
+            self.log.base = None
+        return state

@@ -38,7 +38,7 @@ from planaria.executors.messages import (
 )
 from planaria.executors.sandbox_packages import SandboxPackages
 from planaria.executors.system_changes import changed
-from planaria.executors.wasm_state import LoggedCommand, WasmState
+from planaria.executors.wasm_state import LoggedState, WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.exhaustion import host_resources
@@ -232,17 +232,13 @@ class WasmExecutor(Executor):
         *,
         complete: bool = False,
         shared: bool = False,
-        repeats: bool = False,
     ) -> WasmState:
         """The present state; the kernel must be at rest. Costs by what changed since the image.
 
         Pieces of memory that `known` has are shared with it. With `complete` nothing is left deferred, the
         kernel takes it first. `shared` says that others will continue from this state beside this executor.
-        With `repeats` it may be the state before with commands to be repeated, so that no memory is read.
         """
         machine, now = self._running(), self._known
-        if repeats and self._journal is None and (state := now.repeatable(machine, self.files)) is not None:
-            return state
         if complete:
             if now.deferred is not None:
                 self._take_deferred()
@@ -252,6 +248,11 @@ class WasmExecutor(Executor):
             if self._journal is not None:
                 self._journal.captured()
         return now.state(machine, self.files)
+
+    def logged(self) -> LoggedState | None:
+        if self._machine is None or self._journal is not None:
+            return None
+        return self._known.logged(self._machine, self._factory.files)
 
     def _take_deferred(self) -> None:
         """Have the kernel take the settings that it has yet to take."""
@@ -444,9 +445,7 @@ class WasmExecutor(Executor):
         if machine.had_input or mailbox is None:
             log.base = None
         else:
-            seconds = time.thread_time() - began
-            log.entries.append(LoggedCommand(command, tuple(self._kept), seconds))
-            log.seconds += seconds
+            log.entries.append((command, tuple(self._kept), time.thread_time() - began))
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:
@@ -456,6 +455,7 @@ class WasmExecutor(Executor):
     def slept(self, seconds: float) -> None:
         clock = self._factory.clock
         if clock is not None and seconds > 0:
+            self._known.log.base = None
             if self._journal is not None:
                 self._journal.slept(seconds)
             clock.slept(math.ceil(seconds * 1e9))

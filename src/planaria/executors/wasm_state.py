@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from planaria.files.filesystem import FileSystemSnapshot
@@ -12,7 +12,7 @@ from planaria.machine.heap import free_pages
 from planaria.machine.image import Image
 from planaria.machine.memory import PAGE_BYTES, MemoryFile
 
-__all__ = ["LoggedCommand", "WasmState"]
+__all__ = ["LoggedCommand", "LoggedState", "WasmState"]
 
 #: Of fewer changed pages, free ones are not looked for.
 _MANY_PAGES: Final = 1024
@@ -26,6 +26,8 @@ class LoggedCommand(NamedTuple):
     """What it was answered to calls that it awaited."""
     seconds: float
     """The processor time of the entry."""
+    before: LoggedCommand | None = None
+    """The one before it; commands that lead to several states are shared by these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +63,24 @@ class WasmState:
             return frozenset()
         # Many chunks are many small objects, with little between them that is free.
         return free_pages(self.memory, self.pages, self.size, start, changed)
+
+
+class LoggedState(NamedTuple):
+    """A state as what is needed to write it down, which is nothing but references."""
+
+    base: WasmState
+    """One whose memory was read."""
+    newest: LoggedCommand
+    """The last command that the kernel was entered with since."""
+    files: FileSystemSnapshot
+    deferred: Mapping[str, object] | None
+
+    def state(self) -> WasmState:
+        """The state as one to go back to."""
+        commands: list[LoggedCommand] = []
+        command: LoggedCommand | None = self.newest
+        while command is not None:
+            commands.append(command)
+            command = command.before
+        # The guest has asked for no time since `base`, so it cannot tell that the clocks are of that moment.
+        return replace(self.base, files=self.files, deferred=self.deferred, commands=tuple(commands[::-1]))

@@ -363,19 +363,28 @@ class SessionEngine:
             raise self.executor.missing(capability)
         return snapshots
 
-    def state(self, *, complete: bool = False, shared: bool = False, repeats: bool = False) -> SessionState:
+    def state(self, *, complete: bool = False, shared: bool = False) -> SessionState:
         """The present state; the kernel must be at rest. For the options see `WasmExecutor.capture`."""
         run = None if self.execution is None else self.execution.waiting_run()
         points = self.history.points
         known = points[-1].state.kernel if points else None
-        kernel = self.snapshots_for("snapshot").capture(
-            known, complete=complete, shared=shared, repeats=repeats
-        )
+        kernel = self.snapshots_for("snapshot").capture(known, complete=complete, shared=shared)
         return SessionState(kernel, self.count, tuple(self.pending.values()), run)
 
-    def passing_state(self) -> SessionState:
-        """The present state for a checkpoint that few go back to: it may be reached by repeating commands."""
-        return self.state(repeats=True)
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the session may be done again as a whole."""
+        return self.settings.deterministic is not None or self.recorder is not None
+
+    def logged_state(self) -> SessionState | None:
+        """The present state by the commands that lead to it from an earlier one, for a checkpoint, to which few
+        go back; None where `state` has to be taken. No execution may wait.
+        """
+        # What may be done again reads the memory for every checkpoint: that clears old frames of its stack.
+        if self.is_repeatable or (snapshots := self.executor.snapshots) is None:
+            return None
+        kernel = snapshots.logged()
+        return None if kernel is None else SessionState(kernel, self.count, tuple(self.pending.values()))
 
     def adopt(self, state: SessionState) -> None:
         """The kernel has become `state`: so does the rest of the session."""

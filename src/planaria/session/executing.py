@@ -103,12 +103,12 @@ def begin(
     if history.has_changed:
         history.remember()
         if "rewind" in engine.executor.capabilities:
-            # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).
-            may_move_up = tier == "core" and (stdin is not None or "(" in source)
-            # What is to be repeated reads the memory for every one: that clears old frames of its stack.
-            is_repeated = engine.settings.deterministic is not None or engine.recorder is not None
-            capture = engine.state if is_repeated else engine.passing_state
-            history.checkpoint(capture, needed=may_move_up or is_repeated)
+            if (logged := engine.logged_state()) is not None:
+                history.add_logged(logged)
+            else:
+                # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).
+                may_move_up = tier == "core" and (stdin is not None or "(" in source)
+                history.checkpoint(engine.state, needed=may_move_up or engine.is_repeatable)
     engine.count += 1
     if telemetry.is_on:
         engine.host_calls.functions.span = telemetry.begin(

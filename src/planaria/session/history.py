@@ -56,7 +56,7 @@ class Past:
     before: Past | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Point:
     """A state with a name: a label given by the user, or None for an automatic one."""
 
@@ -250,6 +250,16 @@ class History:
         self._automatic += label is None
         self.points.append(point)
         self._thin()
+
+    def add_logged(self, state: SessionState) -> None:
+        """Keep the present state, which is logged, before something is executed: it holds no memory of its own,
+        and takes no time.
+        """
+        self.points.append(Point(state, None, self._past))
+        self._automatic += 1
+        self.has_changed = False
+        if self._automatic > _KEEP_POINTS:
+            self._drop(self._next_dropped())
 
     def _keep(self, points: list[Point]) -> None:
         """Have these points and no others."""

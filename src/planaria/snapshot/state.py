@@ -5,10 +5,9 @@ bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from planaria.executors.messages import HostCall
-from planaria.executors.wasm_state import WasmState
+from planaria.executors.wasm_state import LoggedState, WasmState
 from planaria.machine.memory import PAGE_BYTES
 
 __all__ = ["SessionState", "WaitingRun"]
@@ -28,21 +27,39 @@ class WaitingRun:
     stderr: bytes = b""
 
 
-@dataclass(frozen=True)
 class SessionState:
-    """Everything a session at rest is."""
+    """Everything a session at rest is; not to be changed."""
 
-    kernel: WasmState
-    count: int
-    pending: tuple[HostCall, ...] = ()
-    """Calls that tasks which outlived their execution wait for."""
-    run: WaitingRun | None = None
+    __slots__ = ("_kernel", "_parts", "count", "pending", "run")
 
-    @cached_property
+    def __init__(
+        self,
+        kernel: WasmState | LoggedState,
+        count: int,
+        pending: tuple[HostCall, ...] = (),
+        run: WaitingRun | None = None,
+    ) -> None:
+        self._kernel = kernel
+        self._parts: dict[int, int] | None = None
+        self.count = count
+        #: Calls that tasks which outlived their execution wait for.
+        self.pending = pending
+        self.run = run
+
+    @property
+    def kernel(self) -> WasmState:
+        """The kernel's state. One that is logged is written down when it is first asked for: few are."""
+        kernel = self._kernel
+        if isinstance(kernel, LoggedState):
+            kernel = self._kernel = kernel.state()
+        return kernel
+
+    @property
     def parts(self) -> dict[int, int]:
         """What this state holds beyond the image it is made from: the identity of each page and file of
         memory, and its size in bytes. States that share memory have parts in common.
         """
-        parts = dict.fromkeys(map(id, self.kernel.pages.values()), PAGE_BYTES)
-        parts.update(self.kernel.memory.parts())
-        return parts
+        if self._parts is None:
+            self._parts = dict.fromkeys(map(id, self.kernel.pages.values()), PAGE_BYTES)
+            self._parts.update(self.kernel.memory.parts())
+        return self._parts
