@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Final, Literal, final
+from typing import Final, Literal, NamedTuple, final
 
 from planaria.parameters import suggest_field_names
 
@@ -150,8 +150,7 @@ class ShellLimits:
 StopReason = Literal["timeout", "cpu", "fuel", "interrupt"]
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
+class Guard(NamedTuple):
     """What limits one entry into a kernel; times in seconds, None for no limit.
 
     `deadline` is a value of `time.monotonic()`, `cpu` the processor time of this entry, `fuel` its

@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
 
 from planaria.errors import CapabilityError, SessionError
 from planaria.executors.messages import Answer, Begun, Command, Configure, HostCall, Ok, Raised, Report
@@ -71,8 +71,7 @@ class Host(Protocol):
         """Put what a connection has received into a buffer; its length, 0 for nothing yet. Raises OSError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entered:
+class Entered(NamedTuple):
     """What one entry into the kernel ended with."""
 
     report: Report

@@ -76,7 +76,7 @@ class HostEndpoint:
     function's answer. What the kernel sends takes at most `memory` bytes once it is decoded.
     """
 
-    __slots__ = ("_command", "_deadline", "_host", "_memory", "_outside", "_report")
+    __slots__ = ("_deadline", "_host", "_memory", "_outside", "command", "report")
 
     def __init__(
         self,
@@ -89,8 +89,10 @@ class HostEndpoint:
         self._outside = outside
         self._memory = memory
         self._deadline: float | None = None
-        self._command = _EMPTY
-        self._report: bytes | None = None
+        self.command = _EMPTY
+        """The command of the present entry, as it is written."""
+        self.report: bytes | None = None
+        """What the kernel reported, as it is written."""
 
     def begin(self, command: Command, settings: object = None, *, guard: Guard | None = None) -> None:
         """Set the command of the next entry, before which the kernel takes `settings`, if any.
@@ -102,13 +104,13 @@ class HostEndpoint:
         if guard is not None and guard.deadline is not None:
             self._deadline = guard.deadline + guard.grace
         if type(command) is RunCode and command.name is None:
-            self._command = encode_cell(command.source, command.count, command.tier, settings)
+            self.command = encode_cell(command.source, command.count, command.tier, settings)
         elif settings is None and type(command) is Resume:
-            self._command = encode_answers([_call_answer_frame(one) for one in command.answers])
+            self.command = encode_answers([_call_answer_frame(one) for one in command.answers])
         else:
             frame = command_frame(command)
-            self._command = encode(frame if settings is None else ("begin", settings, frame))
-        self._report = None
+            self.command = encode(frame if settings is None else ("begin", settings, frame))
+        self.report = None
 
     def decode(self, data: bytes, refused: list[str] | None = None) -> Any:
         """What the kernel sent, within the limits. Raises ProtocolError, and DecodeLimitError."""
@@ -120,12 +122,12 @@ class HostEndpoint:
         Raises Stopped when the kernel left no report.
         """
         if report is not None:
-            self._report = report
-        if self._report is None:
+            self.report = report
+        if self.report is None:
             raise Stopped("the kernel returned without a report", reason)
-        if self._report == _PLAINLY_DONE:
+        if self.report == _PLAINLY_DONE:
             return Entered(_DONE, reason)
-        return Entered(self._read(self._report), reason)
+        return Entered(self._read(self.report), reason)
 
     def _read(self, report: bytes) -> Report:
         """A report as it was written. Raises ProtocolError, and DecodeLimitError."""
@@ -142,30 +144,20 @@ class HostEndpoint:
     def repeat(self, command: bytes) -> None:
         """Set the command of the next entry as it was written before."""
         self._deadline = None
-        self._command = command
-        self._report = None
-
-    @property
-    def command(self) -> bytes:
-        """The command of the present entry, as it is written."""
-        return self._command
-
-    @property
-    def report(self) -> bytes | None:
-        """What the kernel reported, as it is written."""
-        return self._report
+        self.command = command
+        self.report = None
 
     @property
     def has_report(self) -> bool:
-        return self._report is not None
+        return self.report is not None
 
     def answer(self, request: bytes) -> bytes | None:
         """The reply to a request; None when it is not one of those that every executor has."""
         kind = request[0] if request else 0
         if kind == Request.COMMAND:
-            return self._command
+            return self.command
         if kind == Request.REPORT:
-            self._report = request[1:]
+            self.report = request[1:]
             return _EMPTY
         if kind == Request.DISPLAY:
             unreadable: list[str] = []

@@ -71,8 +71,8 @@ class KnownState:
             self.birth = self.memory = None
 
     def logged(self, machine: Machine, files: FileSystem) -> LoggedState | None:
-        """The present state by the commands that lead to it from one whose memory was read; None where that is
-        not known to be possible.
+        """The present state by the commands that lead to it from one whose memory was read; None where there
+        are none known.
         """
         newest, base = self.log.newest(), self.log.base
         if self.memory is not None or newest is None or base is None or base.size != machine.memory_bytes:

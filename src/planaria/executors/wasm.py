@@ -373,8 +373,9 @@ class WasmExecutor(Executor):
             known.deferred = deferred
             raise
         known.birth = known.memory = known.clock = None
-        entered = self._journaled(guard)
-        linear = self._running().linear
+        machine = self._running()
+        entered = self._entered(machine, guard) if self._journal is None else self._journaled(machine, guard)
+        linear = machine.linear
         if linear.is_new and isinstance(command, (RunCode, RunScript)):
             linear.has_run()
         if type(entered.report) is Refused:
@@ -394,13 +395,12 @@ class WasmExecutor(Executor):
             self.slept(entry.slept)
         known.birth = known.memory = known.clock = None
         player.play(entry)
-        return self._journaled(Guard())
+        return self._journaled(self._running(), Guard())
 
-    def _journaled(self, guard: Guard) -> Entered:
-        """Enter the kernel, as the journal has it if there is one."""
-        machine, journal = self._running(), self._journal
-        if journal is None:
-            return self._entered(machine, guard)
+    def _journaled(self, machine: Machine, guard: Guard) -> Entered:
+        """Enter the kernel, as the journal has it."""
+        journal = self._journal
+        assert journal is not None
         journal.begin(machine, self._endpoint.command, self.keyframe)
         report = None
         try:

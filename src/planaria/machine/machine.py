@@ -235,7 +235,8 @@ class Machine:
         self._reason = self._interrupted_at = None
         self._kill = self._delivered = self._raised = self.had_input = False
         self.failure = None
-        self._forget_calls()
+        if not self._calls_to_wake.empty():
+            self._forget_calls()
         self._cpu_clock = None
         linear, pages = self.linear, self.linear.private
 

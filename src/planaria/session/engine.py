@@ -377,8 +377,8 @@ class SessionEngine:
         return self.settings.deterministic is not None or self.recorder is not None
 
     def logged_state(self) -> SessionState | None:
-        """The present state by the commands that lead to it from an earlier one, for a checkpoint, to which few
-        go back; None where `state` has to be taken. No execution may wait.
+        """The present state by the commands that lead to it from an earlier one, for a checkpoint that few go
+        back to; None where `state` has to be taken. No execution may wait.
         """
         # What may be done again reads the memory for every checkpoint: that clears old frames of its stack.
         if self.is_repeatable or (snapshots := self.executor.snapshots) is None:

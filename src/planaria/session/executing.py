@@ -36,7 +36,7 @@ from planaria.session.engine import SessionEngine
 from planaria.session.error_mapping import error_of
 from planaria.session.execution_state import ExecutionState
 from planaria.session.forgotten_await import with_hint
-from planaria.session.history import HistoryEntry
+from planaria.session.history import Past
 from planaria.session.host_calls import end_tool_calls
 from planaria.session.log import log, log_end
 from planaria.session.phases import Phase, Step
@@ -103,7 +103,7 @@ def begin(
     if history.has_changed:
         history.remember()
         if "rewind" in engine.executor.capabilities:
-            if (logged := engine.logged_state()) is not None:
+            if (logged := engine.logged_state()) is not None and history.budget.allows():
                 history.add_logged(logged)
             else:
                 # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).
@@ -192,7 +192,8 @@ def enter(engine: SessionEngine, execution: ExecutionState) -> None:
         _crash(engine, execution, Stopped(str(error), None))
         return
     finally:
-        execution.use_fuel(executor.fuel_used)
+        if executor.fuel_used:
+            execution.use_fuel(executor.fuel_used)
         if executor.waited:
             execution.stand_still(executor.waited)
         if measured is not None:
@@ -372,10 +373,10 @@ def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Fa
         outcome = with_hint(outcome, execution.source, [one.name for one in engine.settings.registry])
         result.error = error_of(execution, result, outcome)
     error = None if result.error is None else f"{result.error}"
-    entry = HistoryEntry(execution.count, execution.source, result.duration_ms, error, None)
-    engine.history.recent.append(entry)
+    past = Past(execution.count, execution.source, result.duration_ms, error)
+    engine.history.recent.append(past)
     if engine.recorder is not None:
-        engine.recorder.mark(Ended(entry.count, entry.code, entry.duration_ms, error))
+        engine.recorder.mark(Ended(past.count, past.code, past.duration_ms, error))
     execution.result = result
     if engine.host_calls.functions.span is not telemetry.NOTHING:
         _measure(engine, result)

@@ -111,6 +111,7 @@ class ExecutionState:
         "outcome",
         "pending",
         "result",
+        "source",
         "started",
         "stop",
         "suspended",
@@ -170,6 +171,7 @@ class ExecutionState:
         self.asked = False
         #: What tracebacks call the code; None of a script.
         self.cell = (command.name or f"<cell {count}>") if isinstance(command, RunCode) else None
+        self.source = command.source
         self._first = command
         self._command: Command | None = command
         #: The answers for the next command, with their calls.
@@ -182,10 +184,6 @@ class ExecutionState:
         self._decoded: tuple[bytes, object] = b"", None
 
     # -- commands and reports ------------------------------------------------------------------------------
-
-    @property
-    def source(self) -> str:
-        return self._first.source
 
     @property
     def status(self) -> ExecutionStatus:

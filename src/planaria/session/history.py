@@ -48,12 +48,24 @@ def html_table(entries: Sequence[HistoryEntry]) -> str:
     return f"<table>{rows}</table>"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Past:
     """The executions that led to a state, the newest first; states of one branch share them."""
 
-    entry: HistoryEntry
-    before: Past | None
+    count: int
+    code: str
+    duration_ms: float
+    error: str | None
+    before: Past | None = None
+
+    @property
+    def entry(self) -> HistoryEntry:
+        """The newest of them."""
+        return HistoryEntry(self.count, self.code, self.duration_ms, self.error, None)
+
+    def after(self, before: Past | None) -> Past:
+        """The same execution after others."""
+        return Past(self.count, self.code, self.duration_ms, self.error, before)
 
 
 @dataclass(slots=True, eq=False)
@@ -128,8 +140,8 @@ class History:
     points: list[Point] = field(default_factory=list)
     undone: list[Point] = field(default_factory=list)
     """For `redo`, the next one last."""
-    recent: list[HistoryEntry] = field(default_factory=list)
-    """What was executed since `past` was last asked for; executions add themselves here."""
+    recent: list[Past] = field(default_factory=list)
+    """What was executed since `past` was last asked for, each by itself; executions add themselves here."""
     _past: Past | None = None
     _remembered: int = 0
     """Executions in `past`, and the characters of their code."""
@@ -157,7 +169,7 @@ class History:
         entries = []
         past = self.past
         while past is not None:
-            entries.append(replace(past.entry, checkpoint=kept.get(past.entry.count - 1)))
+            entries.append(replace(past.entry, checkpoint=kept.get(past.count - 1)))
             past = past.before
         return entries[::-1]
 
@@ -188,10 +200,11 @@ class History:
 
     def remember(self) -> None:
         """Take what was executed recently, and forget what is too long ago."""
-        for entry in self.recent:
-            self._past = Past(entry, self._past)
+        for past in self.recent:
+            past.before = self._past
+            self._past = past
             self._remembered += 1
-            self._remembered_code += len(entry.code)
+            self._remembered_code += len(past.code)
         self.recent.clear()
         if self._remembered > 2 * KEEP_ENTRIES or self._remembered_code > 2 * _KEEP_CODE:
             self._forget_oldest()
@@ -207,21 +220,21 @@ class History:
         while past is not None:
             if len(kept) < KEEP_ENTRIES and (code < _KEEP_CODE or not kept):
                 kept.append(past)
-                code += len(past.entry.code)
+                code += len(past.code)
             else:
                 forgotten.add(past)
             past = past.before
         anew: dict[Past, Past] = {}
         newest: Past | None = None
         for past in reversed(kept):
-            anew[past] = newest = Past(past.entry, newest)
+            anew[past] = newest = past.after(newest)
 
         def moved(point: Point) -> Point:
             past = point.past
             if past is None or past in forgotten:
                 return replace(point, past=None)
             # What led to another branch is forgotten but for its last execution.
-            return replace(point, past=anew.get(past) or Past(past.entry, None))
+            return replace(point, past=anew.get(past) or past.after(None))
 
         self.points = [moved(point) for point in self.points]
         self.undone = [moved(point) for point in self.undone]
@@ -252,8 +265,8 @@ class History:
         self._thin()
 
     def add_logged(self, state: SessionState) -> None:
-        """Keep the present state, which is logged, before something is executed: it holds no memory of its own,
-        and takes no time.
+        """Keep the present state, which is logged, before something is executed: it holds no memory of its
+        own, and takes no time.
         """
         self.points.append(Point(state, None, self._past))
         self._automatic += 1
@@ -294,9 +307,13 @@ class History:
 
     def _next_dropped(self) -> int:
         """Which point is dropped next."""
-        automatic = (index for index, one in enumerate(self.points) if one.label is None)
-        oldest = next(automatic)
-        return oldest if self._automatic <= _FEW_POINTS else next(automatic)
+        others = 0 if self._automatic <= _FEW_POINTS else 1
+        for index, one in enumerate(self.points):
+            if one.label is None:
+                if not others:
+                    return index
+                others -= 1
+        raise LookupError("there is no automatic point")
 
     def _drop(self, index: int) -> None:
         self._automatic -= self.points[index].label is None
@@ -373,7 +390,7 @@ class History:
         self._remembered = self._remembered_code = 0
         while past is not None:
             self._remembered += 1
-            self._remembered_code += len(past.entry.code)
+            self._remembered_code += len(past.code)
             past = past.before
         self.has_changed = False
         ancestors = self._on_this_branch()

@@ -70,7 +70,7 @@ def recall(engine: SessionEngine, count: int) -> Point | None:
     if engine.recorder is None:
         return None
     past = engine.history.past
-    while past is not None and past.entry.count > count:
+    while past is not None and past.count > count:
         past = past.before
     recording = take_recording(engine)
     position = _position(recording, past)

@@ -35,7 +35,7 @@ def interruption() -> type[BaseException]:
 
 
 class Turns:
-    """One thread at a time uses an engine; blocking work is done on that thread.
+    """One thread at a time uses an engine, in a `with`; blocking work is done on that thread.
 
     `AsyncTurns` has the same methods; these two classes are where sessions with and without `await` differ.
     """
@@ -51,11 +51,18 @@ class Turns:
         """Do what the constructor of a session waits for: start the kernel."""
         self._engine.start()
 
-    def held(self, *, ready: bool = True) -> _Held:
+    def held(self, *, ready: bool = True) -> contextlib.AbstractContextManager[None]:
         """Hold the session: another thread waits for it, its own callback is refused."""
-        return _Held(self, ready)
+        return self if ready else _Unready(self)
 
-    def take(self, ready: bool) -> None:
+    def __enter__(self) -> None:
+        self.take(ready=True)
+
+    def __exit__(self, _kind: object, _error: object, _traceback: object) -> None:
+        self._owner = None
+        self._lock.release()
+
+    def take(self, *, ready: bool) -> None:
         """Begin to hold the session."""
         engine = self._engine
         # Looked at here, since it holds nearly always.
@@ -76,13 +83,8 @@ class Turns:
             if ready and engine.phase is not Phase.READY:
                 engine.ensure_started()
         except BaseException:
-            self.give_back()
+            self.__exit__(None, None, None)
             raise
-
-    def give_back(self) -> None:
-        """End holding the session."""
-        self._owner = None
-        self._lock.release()
 
     def _wait_for_turn(self, lock: threading.Lock) -> None:
         """Take the lock that another thread holds.
@@ -148,20 +150,19 @@ class Turns:
         self._engine.host_calls.after_fork()
 
 
-class _Held:
-    """While a session is held; a context manager that is a generator would cost more than taking the lock."""
+class _Unready:
+    """While a session is held that need not be ready."""
 
-    __slots__ = ("_ready", "_turns")
+    __slots__ = ("_turns",)
 
-    def __init__(self, turns: Turns, ready: bool) -> None:
+    def __init__(self, turns: Turns) -> None:
         self._turns = turns
-        self._ready = ready
 
     def __enter__(self) -> None:
-        self._turns.take(self._ready)
+        self._turns.take(ready=False)
 
-    def __exit__(self, _kind: object, _error: object, _traceback: object) -> None:
-        self._turns.give_back()
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        self._turns.__exit__(kind, error, traceback)
 
 
 @in_forked_child("sessions")
