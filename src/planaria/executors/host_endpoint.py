@@ -7,9 +7,8 @@ not well formed raise ProtocolError.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from planaria.errors import EncodeError, ProtocolError
 from planaria.executors.executor import Entered, Host
@@ -69,24 +68,34 @@ _BEGUN: Final = encode_answer(("sent",))
 _INTERRUPTED: Final = Raised("KeyboardInterrupt", "")
 
 
+class Outside(Protocol):
+    """Calls a function of the user's, for which the kernel waits."""
+
+    def __call__(self, function: Callable[[], _Answer], /) -> _Answer: ...
+
+
+def _call(function: Callable[[], _Answer]) -> _Answer:
+    return function()
+
+
 class HostEndpoint:
     """Holds the command of the present entry and the report that it leaves.
 
-    `outside` is entered while a function of the user's runs on the host; a KeyboardInterrupt in there is the
+    `call_outside` is what calls a function of the user's on the host; a KeyboardInterrupt in there is the
     function's answer. What the kernel sends takes at most `memory` bytes once it is decoded.
     """
 
-    __slots__ = ("_deadline", "_host", "_memory", "_outside", "command", "report")
+    __slots__ = ("_call_outside", "_deadline", "_host", "_memory", "command", "report")
 
     def __init__(
         self,
         host: Host,
-        outside: Callable[[], AbstractContextManager[object]] = nullcontext,
+        call_outside: Outside = _call,
         *,
         memory: int | None = None,
     ) -> None:
         self._host = host
-        self._outside = outside
+        self._call_outside = call_outside
         self._memory = memory
         self._deadline: float | None = None
         self.command = _EMPTY
@@ -225,8 +234,7 @@ class HostEndpoint:
     def _ask(self, function: Callable[[], _Answer]) -> _Answer | Raised:
         """What a function of the user's answers, which an interrupt may cut short."""
         try:
-            with self._outside():
-                return function()
+            return self._call_outside(function)
         except KeyboardInterrupt:
             return _INTERRUPTED
 

@@ -204,7 +204,7 @@ class InProcessExecutor(Executor):
         if hasattr(self, "_host"):
             raise SessionError("this executor has a session already; create another one")
         self._host = host
-        self._endpoint = HostEndpoint(host, self._interrupts.outside, memory=limits.decoded())
+        self._endpoint = HostEndpoint(host, self._interrupts.call_outside, memory=limits.decoded())
         if self.config.deps:
             failed = self.install(self.config.deps).failed
             if failed:

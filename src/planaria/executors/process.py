@@ -116,7 +116,7 @@ class ProcessExecutor(Executor):
             raise SessionError("this executor has a session already; create another one")
         self._host = host
         self._limits = limits
-        self._endpoint = HostEndpoint(host, self._interrupts.outside, memory=limits.decoded())
+        self._endpoint = HostEndpoint(host, self._interrupts.call_outside, memory=limits.decoded())
         _living.add(self)
         self.reset()
 

@@ -384,11 +384,10 @@ class ServerExecutor(Executor):
         arguments, keywords = decode(decoded(call["arguments_base64"]))
         interrupts = self._interrupts
         try:
-            with interrupts.outside():
-                if name == "input":
-                    answer: Answer = self._host.input(str(arguments[0]))
-                else:
-                    answer = self._host.call(name, arguments, keywords)
+            if name == "input":
+                answer = interrupts.call_outside(lambda: self._host.input(str(arguments[0])))
+            else:
+                answer = interrupts.call_outside(lambda: self._host.call(name, arguments, keywords))
         except KeyboardInterrupt:
             # The server ends its wait for the answer as it interrupts the code.
             self.ask("POST", "/interrupt")

@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
 from planaria.limits import Guard, StopReason
 
 __all__ = ["Interrupts"]
+
+Result = TypeVar("Result")
 
 
 class Interrupts:
@@ -61,15 +63,14 @@ class Interrupts:
         self.reason = self.reason or reason
         self._look_up()
 
-    @contextmanager
-    def outside(self) -> Iterator[None]:
-        """Around a function of the user's that the kernel waits for: Ctrl-C interrupts that."""
+    def call_outside(self, function: Callable[[], Result]) -> Result:
+        """Call a function of the user's that the kernel waits for: Ctrl-C interrupts that."""
         self._outside += 1
         try:
             if self.reason == "interrupt" and self._raised_at is None:
                 # It was pressed just before, and the kernel is not to learn it before this returns.
                 raise KeyboardInterrupt
-            yield
+            return function()
         except KeyboardInterrupt:
             self.reason = self.reason or "interrupt"
             self._raised_at = time.monotonic()

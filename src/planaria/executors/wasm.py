@@ -6,10 +6,9 @@ import _thread
 import math
 import time
 from collections import deque
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from weakref import WeakMethod
 
 from planaria.errors import SessionError
@@ -58,6 +57,8 @@ from planaria_kernel.protocol import encode
 from planaria_kernel.sandbox.mailbox import MOST_BYTES
 
 __all__ = ["WasmExecutor"]
+
+Result = TypeVar("Result")
 
 _EMPTY: Final = b""
 #: Seconds that a kernel has to get ready to be an image.
@@ -114,7 +115,7 @@ class WasmExecutor(Executor):
         self._image = image
         self._tier = tier
         self._value_memory = value_memory
-        self._endpoint = HostEndpoint(factory.host, weak_method(self._outside), memory=value_memory)
+        self._endpoint = HostEndpoint(factory.host, weak_method(self._call_outside), memory=value_memory)
 
     @property
     def starts_at_once(self) -> bool:
@@ -466,8 +467,8 @@ class WasmExecutor(Executor):
         if machine is not None and not machine.is_repeated:
             machine.interrupt(reason)
 
-    def _outside(self) -> AbstractContextManager[None]:
-        return self._running().outside()
+    def _call_outside(self, function: Callable[[], Result]) -> Result:
+        return self._running().call_outside(function)
 
     def _answer(self, request: bytes) -> bytes:
         """Answer the guest; see docs/internals/boundary.md. What is not well formed raises ProtocolError."""

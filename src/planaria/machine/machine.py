@@ -11,8 +11,7 @@ import _signal  # type: ignore[import-not-found]  # `signal` wraps each call in 
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -309,16 +308,18 @@ class Machine:
         """The guest says that the interrupt hit no code of the user's: raise it again at the next tick."""
         self._delivered = False
 
-    @contextmanager
-    def outside(self) -> Iterator[None]:
-        """Around a function of the user's that the guest waits for: Ctrl-C raises KeyboardInterrupt in it."""
+    def call_outside(self, function: Callable[[], Result]) -> Result:
+        """Call a function of the user's that the guest waits for: Ctrl-C raises KeyboardInterrupt in it."""
         self._outside += 1
         try:
             if self._reason == "interrupt" and self._interrupted_at is None:
                 # It was pressed a moment before, and the guest is not to learn it before this returns.
                 raise KeyboardInterrupt
-            with self.processor.given_up():
-                yield
+            self.processor.end()
+            try:
+                return function()
+            finally:
+                self.processor.go_on_at_once()
         except KeyboardInterrupt:
             self._reason = self._reason or "interrupt"
             self._interrupted_at = time.monotonic()

@@ -66,14 +66,18 @@ class Turn:
 
     @contextmanager
     def given_up(self) -> Iterator[None]:
-        """Around what the host does for the guest, and may take long. Afterwards the guest goes on at once;
-        it has to wait when it computes for more than a moment.
-        """
-        self._processors.give_back(self)
+        """Around what the host does for the guest, and may take long; then the guest goes on at once."""
+        self.end()
         try:
             yield
         finally:
-            self._processors.take_or_exceed(self)
+            self.go_on_at_once()
+
+    def go_on_at_once(self) -> None:
+        """The guest computes again after `end`, also without a processor; it has to wait when it computes for
+        more than a moment.
+        """
+        self._processors.take_or_exceed(self)
 
     def hurry(self) -> None:
         """Have a guest that waits look whether it is urgent; from any thread, or a signal handler."""
