@@ -131,7 +131,7 @@ def test_twins_are_generated() -> None:
 
 @pytest.mark.full
 def test_the_trip_of_an_execution(session: planaria.Session) -> None:
-    """A trivial execution without a checkpoint visits at most 12 files of the host, in at most 67 calls."""
+    """A trivial execution without a checkpoint visits at most 12 files of the host, in at most 58 calls."""
     engine = session._engine
     engine.executor._tier = Tier.FULL  # type: ignore[attr-defined]
     session.execute("x = 1")
@@ -155,7 +155,7 @@ def test_the_trip_of_an_execution(session: planaria.Session) -> None:
         trips.append(calls.copy())
     shortest = min(trips, key=len)
     assert len(set(shortest)) <= 12, " ".join(sorted(set(shortest)))
-    assert len(shortest) <= 67
+    assert len(shortest) <= 58
 
 
 def test_annotations_say_what_they_mean() -> None:

@@ -198,6 +198,29 @@ def test_what_came_from_outside_is_not_asked_for_again(code: str) -> None:
         assert len(calls) == made
 
 
+def test_files_that_the_host_wrote_between_quick_executions() -> None:
+    """Going back gives the files as they were before the execution that is undone, also those of the host."""
+    with Session() as session:
+        session.execute("x = 0")
+        for number in range(5):
+            session.files.write_text("a.txt", str(number))
+            session.execute(f"x = {number}")
+        assert kept(session)[-1].commands
+        session.undo(2)
+        assert session.execute("x, open('a.txt').read()").value == (2, "3")
+
+
+def test_clocks_do_not_go_back_before_what_the_code_has_read() -> None:
+    """In a session that went back over quick executions, clocks go on from what the code read before."""
+    with Session() as session:
+        session.execute("import time\nbefore = time.monotonic(), time.time(), time.process_time()")
+        for number in range(5):
+            session.execute(f"x = {number}")
+        session.undo(2)
+        session.execute("after = time.monotonic(), time.time(), time.process_time()")
+        assert session.execute("all(one <= other for one, other in zip(before, after))").value
+
+
 def test_forks_and_snapshots_of_a_session_that_went_back() -> None:
     """A session that went back to a state of commands can be forked, saved and executed in."""
     with Session() as session:

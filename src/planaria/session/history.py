@@ -20,6 +20,8 @@ _KEEP_POINTS: Final = 64
 _FEW_POINTS: Final = 5
 #: What checkpoints may take at once beyond their share, in seconds.
 _CREDIT: Final = 0.25
+#: What a checkpoint takes that is logged, in seconds: about that, since reading a clock takes as long.
+_LOGGED: Final = 5e-6
 #: Executions that a history has at least, as far as there were so many, and twice as many at most.
 KEEP_ENTRIES: Final = 10_000
 #: The same for their code together, in characters.
@@ -266,8 +268,9 @@ class History:
 
     def add_logged(self, state: SessionState) -> None:
         """Keep the present state, which is logged, before something is executed: it holds no memory of its
-        own, and takes no time.
+        own.
         """
+        self.budget.spend(_LOGGED)
         self.points.append(Point(state, None, self._past))
         self._automatic += 1
         self.has_changed = False
