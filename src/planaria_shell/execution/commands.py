@@ -479,6 +479,7 @@ def _at_pipe(
     ):
         output = shell.fds.get(1)
         before = _written(output)
+        rest = source.buffer[source.position :]  # of what another command has read
         source.untouched = lambda: _written(output) == before
         try:
             result = function(process)
@@ -491,6 +492,7 @@ def _at_pipe(
             return stop.value or 0
         except NothingYetError:
             process.close_opened()
+            source.buffer, source.position = rest, 0
         finally:
             source.untouched = None
         yield from shell.wait_for_input(source)

@@ -98,6 +98,24 @@ def outcome(preloaded: PreloadedPython) -> Outcome:
         a.stdout.close()
         print(b.communicate(), a.wait(), b.returncode)
         """,
+        """
+        for command in (['wc', '-c'], ['head', '-c', '100'], ['sed', 'p'], ['sort'], ['cat'], ['bash', '-c', 'read x; sort | cat']):
+            a = Popen(['bash', '-c', 'for i in 1 2 3; do echo $i; done; sleep 0.05; echo 4'], stdout=PIPE)
+            b = Popen(command, stdin=a.stdout, stdout=PIPE)
+            a.stdout.close()
+            print(b.communicate(), a.wait(), b.returncode)
+        """,
+        """
+        a = Popen(['bash', '-c', 'for i in 1 2 3 4; do echo $i; done'], stdout=PIPE, bufsize=0)
+        print(run(['bash', '-c', 'read x; echo got $x'], stdin=a.stdout, stdout=PIPE), a.stdout.read(2))
+        print(run(['sort', '-r'], stdin=a.stdout, stdout=PIPE), a.wait())
+        """,
+        """
+        for command in (['bash', '-c', 'kill -9 $$'], ['bash', '-c', 'kill $$'], ['bash', '-c', 'kill -PIPE $$; echo x']):
+            show(lambda: run(command, capture_output=True, check=True))
+        show(lambda: subprocess.call('kill -9 $$', shell=True))
+        show(lambda: (os.system('kill -9 $$'), os.WTERMSIG(os.system('kill $$'))))
+        """,
         "p = Popen(['yes'], stdout=PIPE); print(p.stdout.readline(), p.poll()); p.terminate(); print(p.wait())",
         "p = Popen(['sleep', '10']); print(p.poll()); p.kill(); print(p.wait(), p.poll())",
         "with Popen(['echo', 'x'], stdout=PIPE) as p: print(p.stdout.read(), p.args)\nprint(p.returncode)",

@@ -257,7 +257,7 @@ class Popen:
                 next(self._generator)
             ended = False
         except StopIteration as stop:
-            status = int(stop.value)
+            status = -self._child.ended_by or int(stop.value)
             if status == _BROKEN_PIPE and self._output is not None and self._output.reader_closed:
                 status = -int(signal.SIGPIPE)
             self._status = status

@@ -44,6 +44,7 @@ def new_shell(env: dict[str, str], cwd: str) -> Shell:
     shell.replace_environment(env)
     # As a job: it gives way where it would sleep or wait.
     shell.background = True
+    shell.reports_deaths = False
     shell.alarm = [0.0]
     shell.blocked = [False]
     return shell
@@ -63,7 +64,10 @@ class PipeReader(io.RawIOBase):
 
     def readinto(self, buffer: Any, /) -> int:
         if not self._left:
-            self._left = memoryview(self.stream.fill())
+            stream = self.stream
+            rest = stream.buffer[stream.position :]  # what a command has read and not used
+            stream.buffer, stream.position = b"", 0
+            self._left = memoryview(rest or stream.fill())
         count = min(len(buffer), len(self._left))
         buffer[:count] = self._left[:count]
         self._left = self._left[count:]
@@ -71,14 +75,15 @@ class PipeReader(io.RawIOBase):
 
     def so_far(self) -> bytes:
         """What has been written and not been read."""
-        return bytes(self._left) + b"".join(self.stream.pipe.pieces)
+        stream = self.stream
+        return bytes(self._left) + stream.buffer[stream.position :] + b"".join(stream.pipe.pieces)
 
     def hand_over(self) -> Stream:
         """The stream, for a command that reads on from here."""
-        self.stream.buffer = self.so_far()
-        self.stream.pipe.pieces.clear()
+        stream = self.stream
+        stream.buffer, stream.position = bytes(self._left) + stream.buffer[stream.position :], 0
         self._left = memoryview(b"")
-        return self.stream.retain()
+        return stream.retain()
 
     def close(self) -> None:
         if not self.closed:
