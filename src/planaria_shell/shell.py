@@ -153,6 +153,7 @@ class Shell(Interpreter):
     kill_jobs_since = jobs.kill_jobs_since
     find_process = jobs.find_process
     run_jobs = jobs.run_jobs
+    run_writers = jobs.run_writers
     settle_jobs = jobs.settle_jobs
     report_jobs = jobs.report_jobs
     wait_job = jobs.wait_job
@@ -216,6 +217,7 @@ class Shell(Interpreter):
         child.running_traps = self.running_traps & {"DEBUG", "ERR", "RETURN"}
         child.running_trap = ""
         child.runs_exit_trap = True
+        child.is_one_command = False
         child.ended_by = 0
         child.loops = 0
         child.frames = self.frames.copy()

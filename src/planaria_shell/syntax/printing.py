@@ -208,7 +208,7 @@ class _Printer:
             text += "! "
         for place, stage in enumerate(node.stages):
             if place:
-                text += " 2>&1 |" if node.merged[place - 1] else " |"
+                text += " |"
                 # What follows a here-document stands below it.
                 text += f"{self._documents()}  " if self.documents else " "
             text += self.command(stage, indent)
