@@ -234,6 +234,7 @@ class Shell(Interpreter):
         child.outer_bounds = self.bounds
         child.subshell_level = self.subshell_level + 1
         child.nesting = self.nesting + 1
+        child.parent_process_id = self.own_process_id
         child.own_process_id = self.new_process_id()
         child.random = Random(self.random.seed ^ child.own_process_id)
         if child.watching or child.tracing:
@@ -260,8 +261,13 @@ class Shell(Interpreter):
         child.bounds = child.outer_bounds = self.bounds
         child.open_files, child.processes = self.open_files, self.processes
         child.next_process = self.next_process
-        child.process_id = child.own_process_id = self.new_process_id()
-        child.table["PPID"].value = str(self.own_process_id)
+        if self.is_one_command:
+            # The subshell for a command becomes that command.
+            parent, child.own_process_id = self.parent_process_id, self.own_process_id
+        else:
+            parent, child.own_process_id = self.own_process_id, self.new_process_id()
+        child.process_id = child.own_process_id
+        child.table["PPID"].value = str(parent)
         child.starter = self
         child.traps = {name: "" for name, command in self.traps.items() if not command and name in _NUMBERED}
         child.ignored_signals = frozenset(child.traps)

@@ -349,19 +349,20 @@ def run_pipeline(compiler: Compiler, node: Pipeline, tested: bool) -> Code:
         code = _timed(code, node.timed)
     if node.negated:
         inner = code
+        keep = _keep_status if len(node.stages) == 1 and _has_status(node.stages[0]) else _as_it_is
 
         def negated(sh: Interpreter) -> int:
             if sh.errexit:
                 sh.suppressed += 1
                 try:
-                    return 0 if inner(sh) else 1
+                    return 0 if keep(sh, inner(sh)) else 1
                 except LoopJump as jump:
                     jump.status ^= 1
                     raise
                 finally:
                     sh.suppressed -= 1
             try:
-                return 0 if inner(sh) else 1
+                return 0 if keep(sh, inner(sh)) else 1
             except LoopJump as jump:
                 jump.status ^= 1
                 raise
@@ -400,6 +401,21 @@ def stream_pipeline(compiler: Compiler, node: Pipeline, tested: bool) -> StreamC
         return 0 if status else 1
 
     return negated
+
+
+def _has_status(command: Command) -> bool:
+    """Whether a command has a status of its own in PIPESTATUS: the others have what `$?` becomes."""
+    return isinstance(command, Simple | Subshell | Group)
+
+
+def _keep_status(shell: Interpreter, status: int) -> int:
+    if shell.pipe_statuses is None:
+        shell.pipe_statuses = [status]
+    return status
+
+
+def _as_it_is(_shell: Interpreter, status: int) -> int:
+    return status
 
 
 def _is_compound(node: Pipeline) -> bool:

@@ -190,7 +190,7 @@ class ParameterExpansions:
         if kind == "-":
             return lambda sh, fields: present(sh, fields) if is_set(sh) else other(sh, fields)
         if kind == "+":
-            if quoted:
+            if quoted and not (value.many and not value.star):
                 return lambda sh, fields: other(sh, fields) if is_set(sh) else fields.quoted("")
             return lambda sh, fields: other(sh, fields) if is_set(sh) else None
         argument = joined(

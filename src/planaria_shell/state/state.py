@@ -197,6 +197,8 @@ class State:
         self.trapped = None
         self.process_id = os.getpid() if hasattr(os, "getpid") else 1000
         self.own_process_id = self.process_id
+        #: The process that has begun this one.
+        self.parent_process_id = 0
         self.next_process = [self.process_id + 1]
         # Jobs and the like.
         self.jobs: list[Job] = []

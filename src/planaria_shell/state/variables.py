@@ -416,7 +416,7 @@ class Variables(Scopes):
         """Forget what `name` means in the innermost scope that has it."""
         for depth, scope in enumerate(reversed(self.scopes)):
             if name in scope.saved:
-                if depth == 0 and not scope.temporary:
+                if (depth == 0 or "localvar_unset" in self.shell.shopts) and not scope.temporary:
                     # Local here: it stays local, without a value or attributes.
                     exported = self.table[name].flags & EXPORT if self._is_temporary(name) else 0
                     self.table[name] = Variable(None, exported)
