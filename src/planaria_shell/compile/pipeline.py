@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from math import inf
 
 from planaria_shell.compile.branches import nothing
@@ -31,6 +32,7 @@ from planaria_shell.syntax.nodes import (
     If,
     Pipeline,
     Select,
+    Sequence,
     Simple,
     Subshell,
     While,
@@ -338,6 +340,7 @@ def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCo
 
 def run_pipeline(compiler: Compiler, node: Pipeline, tested: bool) -> Code:
     tested = tested or (node.negated and not _is_compound(node))
+    node = _timed_within(node)
     code: Code
     if not node.stages:
         code = nothing
@@ -401,6 +404,16 @@ def stream_pipeline(compiler: Compiler, node: Pipeline, tested: bool) -> StreamC
         return 0 if status else 1
 
     return negated
+
+
+def _timed_within(node: Pipeline) -> Pipeline:
+    """`time ( )`: the subshell writes the times, so its redirections are theirs, too."""
+    only = node.stages[0] if node.timed and len(node.stages) == 1 else None
+    if not isinstance(only, Subshell) or not only.redirects:
+        return node
+    timed = Pipeline([replace(only, redirects=[])], timed=node.timed)
+    group = Group(Sequence([(timed, False)], only.line), only.redirects, only.line)
+    return replace(node, stages=[group], timed="")
 
 
 def _has_status(command: Command) -> bool:

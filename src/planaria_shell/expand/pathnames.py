@@ -70,11 +70,12 @@ def glob_into(shell: Interpreter, pattern: str, text: str, result: list[str]) ->
 
 
 def _by_components(pattern: str) -> Callable[[str], bool]:
-    """Whether a path matches a pattern in which nothing but a slash stands for one."""
+    """Whether a path matches a pattern in which only a slash, and a star at its end, stand for slashes."""
     expressions = [compile_pattern(one, True) for one in pattern.split("/")]
+    most = len(expressions) - 1 if pattern.endswith("*") else -1
 
     def matches(path: str) -> bool:
-        names = path.split("/")
+        names = path.split("/", most)
         return len(names) == len(expressions) and all(
             expression.fullmatch(name) for expression, name in zip(expressions, names, strict=True)
         )

@@ -92,7 +92,9 @@ def _joined_by_blank(part: Part) -> Part:
     ):
         changed.subscript = Word([Literal("@")], "@")
     subscript = changed.subscript
-    changed.blanks = changed.name == "@" or (subscript is not None and subscript.source == "@")
+    changed.blanks = "@" in (changed.name, changed.prefix) or (
+        subscript is not None and subscript.source == "@"
+    )
     if part.argument is not None:
         changed.argument = Word(_joined_by_blanks(part.argument.parts), part.argument.source)
     return changed
