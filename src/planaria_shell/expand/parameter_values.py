@@ -215,7 +215,7 @@ class ParameterValues:
                     variable = sh.variables.find(name)
                     if variable is not None and _names_element(sh, name):
                         return "0"
-                    if variable is None:
+                    if variable is None or not variable.is_set():
                         if sh.nounset:
                             raise ShellError(f"{name}: unbound variable", fatal=True)
                         return "0"

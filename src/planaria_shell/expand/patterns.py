@@ -17,6 +17,7 @@ __all__ = [
     "MAY_BE_MAGIC",
     "compile_pattern",
     "escape",
+    "escape_each",
     "has_magic",
     "is_literal",
     "matcher",
@@ -88,6 +89,11 @@ def _cased(name: str) -> str:
 def escape(text: str) -> str:
     """`text` as a pattern that matches just itself."""
     return _SPECIAL.sub(r"\\\1", text)
+
+
+def escape_each(text: str) -> str:
+    """The same with a backslash before each character."""
+    return "".join([f"\\{char}" for char in text])
 
 
 def unescape(pattern: str) -> str:

@@ -45,6 +45,7 @@ class VariableOwner(ScopeOwner, Protocol):
 
     counters: Counters
     functions: dict[str, FunctionBody]
+    shopts: set[str]
 
     def evaluate(self, text: str) -> int:
         """The value of an arithmetic expression."""

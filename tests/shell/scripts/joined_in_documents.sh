@@ -53,3 +53,8 @@ for name in @ '*' '#' '?' 0 - 1 2 '$' '!'; do [[ -v $name ]]; echo "$name $?"; d
 # ----
 f() { if a & then b & fi; while a & do b; done; until a; b & do c; done; }
 declare -f f
+# ----
+exec 2>&1; set -x
+x='q r'; [[ a == "b c"* ]]; [[ a != 'b' ]]; [[ a == "$x" ]]; [[ a == $x ]]; [[ a == \b\* ]]; [[ 'a*' == "a*" ]]
+# ----
+bash -c 'set -u; declare -A m; echo ${#m[@]}; echo no'; bash -c 'set -u; a=(); echo ${#a[@]}'
