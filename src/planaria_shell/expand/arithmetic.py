@@ -172,7 +172,8 @@ def _read_element(target: Target) -> Code:
             except ShellError as error:
                 raise abandoning(error) from None
             if place < 0:
-                place += variable.next_index() if variable.array is not None else 1
+                if variable.array is not None:
+                    place += variable.next_index()
                 if place < 0:
                     sh.complain(f"{name}: bad array subscript")
                     return 0
