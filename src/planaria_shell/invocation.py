@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Generator, Iterator
 
 from planaria_shell.builtins.options import confine, list_options, list_shell_options, turn
 from planaria_shell.builtins.registry import BuiltinUsageError
+from planaria_shell.compile.redirection import open_stream
 from planaria_shell.errors import ShellError, ShellSyntaxError
 from planaria_shell.execution.process import RunningCommand
 from planaria_shell.startup import hold_dialogue, make_interactive, run_startup_file
@@ -15,7 +17,6 @@ from planaria_shell.state.control import BROKEN_PIPE
 from planaria_shell.state.deadline import Expired
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.options import LETTERS, SHOPT_OPTIONS
-from planaria_shell.state.streams import flush_all
 from planaria_shell.syntax.parser import parse, parser_of
 
 __all__ = [
@@ -180,23 +181,24 @@ def read_script(shell: Interpreter, name: str) -> str:
     """The text of a script, which is looked for on PATH if it is not in the working directory.
 
     Raises `ShellError` with the status of a shell that cannot run it."""
-    flush_all()
-    path = shell.path(name)
-    if "/" not in name and not os.path.exists(path):
+    path = name
+    if "/" not in name and not os.path.exists(shell.path(name)):
         for directory in (shell.variables.get("PATH") or "").split(":"):
-            candidate = shell.path(os.path.join(directory, name))
-            if os.path.isfile(candidate):
+            candidate = os.path.join(directory, name)
+            if os.path.isfile(shell.path(candidate)):
                 path = candidate
                 break
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        stream = open_stream(shell, path, "<")
+        data = stream.read()
+        stream.release()
     except IsADirectoryError as error:
         raise ShellError(f"{name}: {name}: {error.strerror}", status=126) from None
-    except OSError as error:
-        status = 127 if isinstance(error, FileNotFoundError) else 126
+    except (OSError, ShellError) as error:
+        status = 127 if error.errno in (0, errno.ENOENT) else 126
+        reason = os.strerror(error.errno or errno.ENOENT)
         raise ShellError(
-            f"{shell.name if status == 126 else 'bash'}: {name}: {error.strerror}", status=status
+            f"{shell.name if status == 126 else 'bash'}: {name}: {reason}", status=status
         ) from None
     if _is_binary(data[:_SAMPLE]):
         raise ShellError(f"{name}: {name}: cannot execute binary file", status=126)

@@ -153,6 +153,7 @@ class Shell(Interpreter):
     kill_jobs_since = jobs.kill_jobs_since
     find_process = jobs.find_process
     run_jobs = jobs.run_jobs
+    run_writers = jobs.run_writers
     settle_jobs = jobs.settle_jobs
     report_jobs = jobs.report_jobs
     wait_job = jobs.wait_job
@@ -216,6 +217,7 @@ class Shell(Interpreter):
         child.running_traps = self.running_traps & {"DEBUG", "ERR", "RETURN"}
         child.running_trap = ""
         child.runs_exit_trap = True
+        child.is_one_command = False
         child.ended_by = 0
         child.loops = 0
         child.frames = self.frames.copy()
@@ -232,6 +234,7 @@ class Shell(Interpreter):
         child.outer_bounds = self.bounds
         child.subshell_level = self.subshell_level + 1
         child.nesting = self.nesting + 1
+        child.parent_process_id = self.own_process_id
         child.own_process_id = self.new_process_id()
         child.random = Random(self.random.seed ^ child.own_process_id)
         if child.watching or child.tracing:
@@ -258,8 +261,13 @@ class Shell(Interpreter):
         child.bounds = child.outer_bounds = self.bounds
         child.open_files, child.processes = self.open_files, self.processes
         child.next_process = self.next_process
-        child.process_id = child.own_process_id = self.new_process_id()
-        child.table["PPID"].value = str(self.own_process_id)
+        if self.is_one_command:
+            # The subshell for a command becomes that command.
+            parent, child.own_process_id = self.parent_process_id, self.own_process_id
+        else:
+            parent, child.own_process_id = self.own_process_id, self.new_process_id()
+        child.process_id = child.own_process_id
+        child.table["PPID"].value = str(parent)
         child.starter = self
         child.traps = {name: "" for name, command in self.traps.items() if not command and name in _NUMBERED}
         child.ignored_signals = frozenset(child.traps)

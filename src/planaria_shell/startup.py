@@ -67,6 +67,7 @@ def hold_dialogue(shell: Interpreter) -> Generator[None, None, int]:
             continue
         shell.command_number += 1
         shell.exited = False
+        _show_prompt(shell, "PS0")
         yield from shell.stream_line(text)
         text = ""
         if shell.exited:

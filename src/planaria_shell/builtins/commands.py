@@ -92,8 +92,8 @@ def type_(shell: Interpreter, argv: list[str]) -> int:
         letters -= {"t", "p"} - {letter}
         break
     status = 0
-    lines: list[str] = []
     for name in names:
+        lines: list[str] = []
         found = _meanings(shell, name, functions="f" not in letters, everything="a" in letters)
         if "P" in letters:
             found = [meaning for meaning in found if meaning.kind == "file"]
@@ -115,7 +115,7 @@ def type_(shell: Interpreter, argv: list[str]) -> int:
                 if meaning.kind == "file" and "a" not in letters and name in shell.hashed:
                     text = f"{name} is hashed ({shell.hashed[name][0]})"
                 lines.append(text)
-    _lines(shell, lines)
+        _lines(shell, lines)
     return status
 
 
@@ -151,6 +151,8 @@ def _describe(shell: Interpreter, names: list[str], letter: str) -> int:
         found = _meanings(shell, name)
         if not found:
             if letter == "V":
+                _lines(shell, lines)
+                lines.clear()
                 shell.complain(f"command: {name}: not found")
             continue
         status = 0
@@ -329,8 +331,8 @@ def enable(shell: Interpreter, argv: list[str]) -> int:
 
 @builtin("help")
 def help_(shell: Interpreter, argv: list[str]) -> int:
-    names = [word for word in argv[1:] if not word.startswith("-")]
-    short = "-s" in argv or "-d" in argv
+    options, names = options_of(argv, "dms")
+    short = any(letter in "sd" for letter, _ in options)
     if not names:
         _lines(
             shell,

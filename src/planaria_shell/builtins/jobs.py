@@ -260,7 +260,8 @@ def _kill_one(shell: Interpreter, word: str, number: int) -> bool:
             shell.status = 0  # it comes when `kill` has ended
             shell.raise_signal(number)
             return True
-        for other in (shell.main, shell.main.starter, shell.starter):
+        starter = shell.starter
+        for other in (shell.main, starter, starter.main if starter is not None else None):
             # It takes the signal when it runs again.
             if other is not None and target == other.own_process_id:
                 if number:

@@ -155,6 +155,8 @@ def shopt(shell: Interpreter, argv: list[str]) -> int:
     lines: list[str] = []
     for name in names or known:
         if name not in known:
+            _text(shell, lines)
+            lines.clear()
             kind = "" if "o" in letters else "shell "
             shell.complain(f"shopt: {name}: invalid {kind}option name")
             status = 1

@@ -128,9 +128,11 @@ _NO_DIGITS = re.compile(r"(?<!\\)(?:\\\\)*\\x(?![0-9a-fA-F])")
 class _Output:
     """One run of `printf`: arguments given out one by one, errors kept."""
 
-    def __init__(self, shell: Interpreter, arguments: list[str]) -> None:
+    def __init__(self, shell: Interpreter, arguments: list[str], writes: bool) -> None:
         self.shell = shell
         self.arguments = arguments
+        #: Whether lines go to standard output, where they stand before a message about what follows.
+        self.writes = writes
         self.place = 0
         self.status = 0
         self.stopped = False
@@ -145,8 +147,17 @@ class _Output:
         return None
 
     def complain(self, message: str) -> None:
-        self.shell.complain(f"printf: {message}")
+        self.tell(message)
         self.status = 1
+
+    def tell(self, message: str) -> None:
+        """Write a message behind the lines that are complete."""
+        if self.writes:
+            lines, newline, rest = "".join(self.result).rpartition("\n")
+            if newline:
+                self.result[:] = [rest]
+                self.shell.output((lines + newline).encode("utf-8", "surrogateescape"))
+        self.shell.complain(f"printf: {message}")
 
     def integer(self, text: str | None, *, signed: bool = True) -> int:
         if not text:
@@ -178,7 +189,7 @@ class _Output:
             value = -value
         most = 1 << 63 if signed else 1 << 64
         if not -(1 << 63) <= value < most:
-            self.shell.complain(f"printf: warning: {text}: Numerical result out of range")
+            self.tell(f"warning: {text}: Numerical result out of range")
             value = max(-(1 << 63), min(value, most - 1))
         return value
 
@@ -195,7 +206,7 @@ class _Output:
             self.complain(f"{text}: invalid number")
         number = extended(match.group().strip())
         if number.special == "inf" and "n" not in match.group().lower():
-            self.shell.complain(f"printf: warning: {text}: Numerical result out of range")
+            self.tell(f"warning: {text}: Numerical result out of range")
         return number
 
 
@@ -360,7 +371,7 @@ _WRONG_TIME = re.compile(
 
 def _unfinished_time(char: str) -> Piece:
     def piece(out: _Output) -> str:
-        out.shell.complain(f"printf: warning: `{char}': invalid time format specification")
+        out.tell(f"warning: `{char}': invalid time format specification")
         return "%"
 
     return piece
@@ -395,10 +406,12 @@ def _compiled(template: str) -> list[str | Piece | None]:
     return pieces
 
 
-def format_text(shell: Interpreter, template: str, arguments: list[str]) -> tuple[str, int]:
-    """What `printf` writes, and its status."""
+def format_text(
+    shell: Interpreter, template: str, arguments: list[str], *, writes: bool = False
+) -> tuple[str, int]:
+    """What `printf` writes, and its status; with `writes` only what stands behind its last message."""
     pieces = _compiled(template)
-    out = _Output(shell, arguments)
+    out = _Output(shell, arguments, writes)
     if "\\x" in template:
         for _ in _NO_DIGITS.finditer(template):
             shell.complain("printf: missing hex digit for \\x")
@@ -445,7 +458,7 @@ def printf(shell: Interpreter, argv: list[str]) -> int:
             raise OptionError(f"{word[:2]}: invalid option")
     if place >= len(argv):
         return usage(shell, "printf")
-    text, status = format_text(shell, argv[place], argv[place + 1 :])
+    text, status = format_text(shell, argv[place], argv[place + 1 :], writes=not variable)
     if variable:
         if not text.isascii():
             text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")

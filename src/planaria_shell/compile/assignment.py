@@ -168,7 +168,7 @@ class AssignmentCompiler:
             if element.subscript is None:
                 codes.append((None, None, self.words.arguments([element.value]), False))
             else:
-                key = self.words.text(element.subscript)
+                key = self.words.text(element.subscript, tildes=False)
                 text = self.words.text(element.value, assignment=True)
                 codes.append((key, text, None, element.append))
 
@@ -189,7 +189,7 @@ class AssignmentCompiler:
         """What gives the elements of an associative array, where words are neither split nor have tildes."""
         codes: list[tuple[TextCode | None, TextCode, bool]] = []
         for element in elements:
-            key = self.words.text(element.subscript) if element.subscript is not None else None
+            key = self.words.text(element.subscript, tildes=False) if element.subscript is not None else None
             codes.append((key, self.words.text(element.value, tildes=False), element.append))
         return lambda sh: [(key(sh) if key is not None else None, text(sh), add) for key, text, add in codes]
 

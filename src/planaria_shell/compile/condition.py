@@ -52,7 +52,7 @@ def compile_test(test: Test, words: WordCompiler, *, shown: bool = False, negate
         return _showing(operator, text, None, negated) if shown else _compile_unary(operator, text)
     assert isinstance(right, Word)
     if operator in ("==", "=", "!="):
-        other = words.pattern(right)
+        other = words.shown_pattern(right) if shown else words.pattern(right)
     elif operator == "=~":
         other = words.regex(right)
     else:

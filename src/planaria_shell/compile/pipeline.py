@@ -11,30 +11,28 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Generator
+from dataclasses import replace
+from math import inf
 
 from planaria_shell.compile.branches import nothing
 from planaria_shell.compile.compiler import Compiler
+from planaria_shell.compile.purity import is_pure
 from planaria_shell.state.control import BROKEN_PIPE, LoopJump
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
 from planaria_shell.state.streams import Stream
 from planaria_shell.syntax.nodes import (
-    Arithmetic,
     ArithmeticCommand,
     ArithmeticFor,
-    Assignment,
     Case,
     Command,
     Condition,
-    DoubleQuoted,
     For,
     Group,
     If,
-    Parameter,
-    Part,
     Pipeline,
-    ProcessSubstitution,
     Select,
+    Sequence,
     Simple,
     Subshell,
     While,
@@ -46,54 +44,16 @@ __all__ = [
     "announce",
     "compile_run",
     "compile_stream",
-    "is_pure",
     "run_pipeline",
     "stream_pipeline",
 ]
 
 
 _HEAD = re.compile(r"(?:-n ?(?P<lines>\d+)|-c ?(?P<bytes>\d+)|-(?P<short>\d+)|)")
-#: What shows the jobs of the shell around a pipeline, also as a stage of it.
 #: Commands that run no EXIT trap when they are a subshell of their own.
 _WITHOUT_EXIT_TRAP = (ArithmeticCommand, ArithmeticFor, Case, Condition, For, If, Select, While)
+#: What shows the jobs of the shell around a pipeline, also as a stage of it.
 _ABOUT_JOBS = ("jobs", "command")
-_CHANGES = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--")
-
-
-def is_pure(node: Command) -> bool:
-    """Whether expanding the command's words changes nothing: then no subshell is needed around it."""
-    if not isinstance(node, Simple) or node.assignments or not node.words:
-        return False
-    if any(redirect.variable for redirect in node.redirects):
-        return False
-    head = node.words[0]
-    if not isinstance(head, Word) or head.literal() is None:
-        return False
-    if (
-        head.literal() == "printf"
-        and len(node.words) > 1
-        and getattr(node.words[1], "source", "").startswith("-")
-    ):
-        return False
-    words = [*node.words, *(redirect.target for redirect in node.redirects)]
-    return all(isinstance(word, Word) and all(map(_pure_part, word.parts)) for word in words)
-
-
-def _pure_part(part: Part) -> bool:
-    if isinstance(part, Parameter):
-        if part.operator in ("=", ":=") or part.indirect or part.operator.endswith("?"):
-            return False
-        for word in (part.subscript, part.argument, part.second):
-            if word is not None and not (
-                all(map(_pure_part, word.parts)) and not _CHANGES.search(word.source)
-            ):
-                return False
-        return True
-    if isinstance(part, Arithmetic):
-        return not _CHANGES.search(part.expression.source) and all(map(_pure_part, part.expression.parts))
-    if isinstance(part, DoubleQuoted):
-        return all(map(_pure_part, part.parts))
-    return not isinstance(part, ProcessSubstitution | Assignment)
 
 
 class Producer:
@@ -114,8 +74,10 @@ class Producer:
     def advance(self) -> bool:
         """Run until the pipe is full, the stage sleeps or ends; False when nothing more can come of it, or
         not by the reader's deadline."""
-        if self.status is not None or self.running:
+        if self.running:
             return False
+        if self.status is not None:
+            return self._left_behind()
         if self.pipe.sleeping and not self.wake():
             return False
         self.running = True
@@ -123,10 +85,18 @@ class Producer:
             next(self.generator)
         except StopIteration as stop:
             self.status = stop.value
-            return False
+            return self.output.owners > 0
         finally:
             self.running = False
         return True
+
+    def _left_behind(self) -> bool:
+        """The stage has ended: run the jobs that it has left, if any; whether they have written something."""
+        pipe = self.pipe
+        if self.output.owners:
+            deadline = inf if pipe.deadline is None else pipe.deadline
+            self.shell.run_writers(self.output, lambda: bool(pipe.pieces), deadline)
+        return bool(pipe.pieces)
 
     def wake(self) -> bool:
         """Let time pass until a stage that sleeps goes on, at most to the reader's deadline."""
@@ -158,11 +128,10 @@ class Producer:
 class _Stage:
     """One stage, compiled in both flavours."""
 
-    __slots__ = ("merged", "name", "node", "plain", "pure", "stream", "wanted")
+    __slots__ = ("name", "node", "plain", "pure", "stream", "wanted")
 
-    def __init__(self, compiler: Compiler, node: Command, merged: bool) -> None:
+    def __init__(self, compiler: Compiler, node: Command) -> None:
         self.node = node
-        self.merged = merged
         self.pure = is_pure(node)
         head = node.words[0] if isinstance(node, Simple) and node.words else None
         self.name = head.literal() or "" if isinstance(head, Word) else ""
@@ -205,7 +174,7 @@ def _connect(
             # What ends by itself and changes nothing needs neither a subshell nor a generator.
             if stage.plain is None:
                 stage.plain = compiler.run(stage.node)
-            status = shell.run_here(stage.plain, source, output, merged=stage.merged)
+            status = shell.run_here(stage.plain, source, output)
             producer = Producer(shell, output, _ended(0))
             producer.status = status
             output.release()
@@ -223,8 +192,6 @@ def _connect(
             if source is not None:
                 child.set_stream(0, source)
             child.set_stream(1, output)
-            if stage.merged:
-                child.set_stream(2, output)
             output.release()
             producer = Producer(shell, output, child.stream_subshell(stage.stream))
             producer.advance()
@@ -237,7 +204,9 @@ def _connect(
 
 
 def begin(child: Interpreter, node: Command) -> None:
-    """Tell a subshell what it is: `( )` needs no further one, and loops and conditions run no EXIT trap."""
+    """Tell a subshell what it is: `( )` needs no further one, loops and conditions run no EXIT trap, and what
+    ends a simple command has its own status."""
+    child.is_one_command = isinstance(node, Simple)
     child.becomes_subshell = isinstance(node, Subshell)
     child.runs_exit_trap = not isinstance(node, _WITHOUT_EXIT_TRAP)
 
@@ -280,10 +249,7 @@ def _finish(
 
 def compile_run(compiler: Compiler, node: Pipeline, tested: bool) -> Callable[[Interpreter], int]:
     """The function that runs a pipeline to its end."""
-    stages = [
-        _Stage(compiler, stage, place < len(node.merged) and node.merged[place])
-        for place, stage in enumerate(node.stages)
-    ]
+    stages = [_Stage(compiler, stage) for stage in node.stages]
     last = stages.pop()
     final: Code | None = None
     line = node.line
@@ -341,10 +307,7 @@ def _in_place(shell: Interpreter, code: Code, source: Stream) -> int:
 
 def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCode:
     """The generator function of a pipeline that itself writes into a pipe."""
-    stages = [
-        _Stage(compiler, stage, place < len(node.merged) and node.merged[place])
-        for place, stage in enumerate(node.stages)
-    ]
+    stages = [_Stage(compiler, stage) for stage in node.stages]
     last = stages.pop()
 
     def stream(sh: Interpreter) -> Generator[None, None, int]:
@@ -377,6 +340,7 @@ def compile_stream(compiler: Compiler, node: Pipeline, tested: bool) -> StreamCo
 
 def run_pipeline(compiler: Compiler, node: Pipeline, tested: bool) -> Code:
     tested = tested or (node.negated and not _is_compound(node))
+    node = _timed_within(node)
     code: Code
     if not node.stages:
         code = nothing
@@ -388,19 +352,20 @@ def run_pipeline(compiler: Compiler, node: Pipeline, tested: bool) -> Code:
         code = _timed(code, node.timed)
     if node.negated:
         inner = code
+        keep = _keep_status if len(node.stages) == 1 and _has_status(node.stages[0]) else _as_it_is
 
         def negated(sh: Interpreter) -> int:
             if sh.errexit:
                 sh.suppressed += 1
                 try:
-                    return 0 if inner(sh) else 1
+                    return 0 if keep(sh, inner(sh)) else 1
                 except LoopJump as jump:
                     jump.status ^= 1
                     raise
                 finally:
                     sh.suppressed -= 1
             try:
-                return 0 if inner(sh) else 1
+                return 0 if keep(sh, inner(sh)) else 1
             except LoopJump as jump:
                 jump.status ^= 1
                 raise
@@ -439,6 +404,31 @@ def stream_pipeline(compiler: Compiler, node: Pipeline, tested: bool) -> StreamC
         return 0 if status else 1
 
     return negated
+
+
+def _timed_within(node: Pipeline) -> Pipeline:
+    """`time ( )`: the subshell writes the times, so its redirections are theirs, too."""
+    only = node.stages[0] if node.timed and len(node.stages) == 1 else None
+    if not isinstance(only, Subshell) or not only.redirects:
+        return node
+    timed = Pipeline([replace(only, redirects=[])], timed=node.timed)
+    group = Group(Sequence([(timed, False)], only.line), only.redirects, only.line)
+    return replace(node, stages=[group], timed="")
+
+
+def _has_status(command: Command) -> bool:
+    """Whether a command has a status of its own in PIPESTATUS: the others have what `$?` becomes."""
+    return isinstance(command, Simple | Subshell | Group)
+
+
+def _keep_status(shell: Interpreter, status: int) -> int:
+    if shell.pipe_statuses is None:
+        shell.pipe_statuses = [status]
+    return status
+
+
+def _as_it_is(_shell: Interpreter, status: int) -> int:
+    return status
 
 
 def _is_compound(node: Pipeline) -> bool:

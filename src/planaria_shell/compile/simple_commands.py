@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator
 
 from planaria_shell.compile.compiler import Compiler
 from planaria_shell.compile.file_commands import run_file_command
+from planaria_shell.compile.local_variables import local_values, run_local
+from planaria_shell.compile.purity import changes_variables
 from planaria_shell.compile.redirection import (
     RedirectCode,
     Saved,
@@ -16,12 +18,10 @@ from planaria_shell.compile.redirection import (
     restore,
 )
 from planaria_shell.errors import ShellError
-from planaria_shell.expand.braces import has_braces
 from planaria_shell.expand.words import ArgumentsCode
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.state.streams import CLOSED
-from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, Scope, Variable, is_name
-from planaria_shell.state.variables import Variables
+from planaria_shell.state.variable import Scope
 from planaria_shell.syntax.nodes import Assignment, Simple, Word
 from planaria_shell.syntax.parser import lexer_of
 from planaria_shell.syntax.simple_commands import parse_assignment
@@ -46,6 +46,7 @@ def _prepare(compiler: Compiler, node: Simple) -> _Prepared:
     prepared.redirect = compile_redirects(node.redirects, compiler.words) if node.redirects else None
     parts = [*words, *node.assignments, *node.redirects]
     prepared.process = has_process(parts)
+    prepared.changes_variables = changes_variables(node.redirects)
     prepared.substitutes = has_substitution(parts)
     head = words[0] if words else None
     prepared.name = head.literal() if isinstance(head, Word) else None
@@ -100,82 +101,11 @@ def _run_prepared(compiler: Compiler, node: Simple, prepared: _Prepared, tested:
     if not node.words:
         return _run_assignments(compiler, node, prepared, tested)
     if prepared.name == "local" and not node.redirects and not node.assignments:
-        quick = _local_values(compiler, node)
+        quick = local_values(compiler, node)
         if quick is not None:
-            return _run_local(compiler, node, quick, _run_general(compiler, node, prepared, tested))
+            return run_local(compiler, node, quick, _run_general(compiler, node, prepared, tested))
     general = _run_general(compiler, node, prepared, tested)
     return run_file_command(compiler.words, node, tested, general) or general
-
-
-def _local_values(
-    compiler: Compiler, node: Simple
-) -> list[tuple[str, Callable[[Interpreter], str] | None]] | None:
-    """Names and values of a `local` that only makes plain variables; None when it does more."""
-    values: list[tuple[str, Callable[[Interpreter], str] | None]] = []
-    for word in node.words[1:]:
-        if isinstance(word, Assignment):
-            if word.elements is not None or word.subscript is not None or word.append:
-                return None
-            if word.value is not None and has_braces(word.value):
-                return None
-            name, value = word.name, compiler.words.text(word.value, assignment=True)
-        else:
-            text = word.literal()
-            if text is None or not is_name(text):
-                return None
-            name, value = text, None
-        if name in Variables.setters or name in Variables.getters or name in Variables.array_getters:
-            return None
-        values.append((name, value))
-    return values or None
-
-
-def _run_local(
-    compiler: Compiler,
-    node: Simple,
-    values: list[tuple[str, Callable[[Interpreter], str] | None]],
-    general: Code,
-) -> Code:
-    """`local` without options: no builtin is called and no text is taken apart again."""
-    names = [name for name, _ in values]
-    codes = [code for _, code in values]
-
-    def run(sh: Interpreter) -> int:
-        variables = sh.variables
-        scopes = variables.scopes
-        if (
-            sh.tracing
-            or not sh.function_depth
-            or "local" in sh.functions
-            or scopes[-1].temporary
-            or "localvar_inherit" in sh.shopts
-        ):
-            return general(sh)
-        table = sh.table
-        for name in names:
-            old = table.get(name)
-            if (old is not None and old.flags & ~(INDEXED | ASSOCIATIVE)) or (
-                len(scopes) > 1 and scopes[-2].temporary
-            ):
-                return general(sh)
-        sh.line = node.line
-        sh.node = node
-        sh.counters.count_command()
-        sh.pipe_statuses = None
-        texts = [code(sh) if code is not None else None for code in codes]
-        saved = scopes[-1].saved
-        for name, text in zip(names, texts, strict=True):
-            old = table.get(name)
-            if name not in saved:
-                if text is not None:
-                    variables.grow(text)
-                saved[name] = old
-                table[name] = Variable(text, variables.new_flags)
-            elif text is not None:
-                variables.set(name, text)
-        return 0
-
-    return run
 
 
 def _run_general(compiler: Compiler, node: Simple, prepared: _Prepared, tested: bool) -> Code:
@@ -246,7 +176,8 @@ def _run_general(compiler: Compiler, node: Simple, prepared: _Prepared, tested: 
                 bound = True
             if tracing:
                 sh.trace(argv)
-            if prepared.redirect is not None:
+            own_process = prepared.changes_variables and argv and _is_program(sh, argv[0])
+            if prepared.redirect is not None and not own_process:
                 try:
                     if bound:
                         _redirect_outside(sh, prepared.redirect, saved)
@@ -255,7 +186,10 @@ def _run_general(compiler: Compiler, node: Simple, prepared: _Prepared, tested: 
                 except ShellError as error:
                     status = redirection_failed(sh, argv, error)
                     return status if tested else sh.failed(status)
-            if argv:
+            if own_process:
+                function = False
+                status = prepared.run_program(sh, argv, bound)
+            elif argv:
                 keep = argv[0] == "exec" and len(argv) == 1
                 function = argv[0] in sh.functions
                 status = sh.execute(argv, tested)
@@ -318,6 +252,8 @@ def _run_assignments(compiler: Compiler, node: Simple, prepared: _Prepared, test
         saved: Saved = []
         mark = len(sh.process_descriptors)
         try:
+            for assign in assigns:
+                assign(sh)
             if redirect is not None:
                 try:
                     redirect(sh, saved)
@@ -325,12 +261,8 @@ def _run_assignments(compiler: Compiler, node: Simple, prepared: _Prepared, test
                     if error.expanding:
                         raise
                     sh.report(error)
-                    for assign in assigns:
-                        assign(sh)
                     sh.last_argument = ""
                     return 1 if tested else sh.failed(1)
-            for assign in assigns:
-                assign(sh)
         finally:
             restore(sh, saved)
             if process:
@@ -379,7 +311,8 @@ def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode
                 bound = True
             if tracing:
                 sh.trace(argv)
-            if prepared.redirect is not None:
+            own_process = prepared.changes_variables and argv and _is_program(sh, argv[0])
+            if prepared.redirect is not None and not own_process:
                 try:
                     if bound:
                         _redirect_outside(sh, prepared.redirect, saved)
@@ -388,7 +321,10 @@ def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode
                 except ShellError as error:
                     status = redirection_failed(sh, argv, error)
                     return status if tested else sh.failed(status)
-            if argv:
+            if own_process:
+                function = False
+                status = yield from prepared.stream_program(sh, argv, bound)
+            elif argv:
                 keep = argv[0] == "exec" and len(argv) == 1
                 function = argv[0] in sh.functions
                 status = yield from sh.stream_execute(argv, tested)
@@ -422,6 +358,10 @@ def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode
         return status
 
     return stream
+
+
+def _is_program(sh: Interpreter, name: str) -> bool:
+    return name not in sh.functions and name not in sh.builtins
 
 
 def _redirect_outside(sh: Interpreter, apply: RedirectCode, saved: Saved) -> None:
@@ -472,6 +412,7 @@ class _Prepared:
     __slots__ = (
         "arguments",
         "assignments",
+        "changes_variables",
         "line",
         "name",
         "process",
@@ -487,4 +428,43 @@ class _Prepared:
     line: int
     process: bool
     substitutes: bool
+    #: Whether its redirections may assign to variables.
+    changes_variables: bool
     name: str | None
+
+    def _redirect(self, child: Interpreter, bound: bool, saved: Saved) -> None:
+        assert self.redirect is not None
+        if bound:
+            _redirect_outside(child, self.redirect, saved)
+        else:
+            self.redirect(child, saved)
+
+    def run_program(self, sh: Interpreter, argv: list[str], bound: bool) -> int:
+        """Run a program in a subshell, which does its redirections and is left with what they assign."""
+
+        def run(child: Interpreter) -> int:
+            saved: Saved = []
+            try:
+                self._redirect(child, bound, saved)
+                return child.execute(argv)
+            except ShellError as error:
+                return redirection_failed(child, argv, error)
+            finally:
+                _leave(child, saved, False, argv)
+
+        return sh.fork().run_subshell(run)
+
+    def stream_program(self, sh: Interpreter, argv: list[str], bound: bool) -> Generator[None, None, int]:
+        """The same, yielding when the output is full."""
+
+        def stream(child: Interpreter) -> Generator[None, None, int]:
+            saved: Saved = []
+            try:
+                self._redirect(child, bound, saved)
+                return (yield from child.stream_execute(argv))
+            except ShellError as error:
+                return redirection_failed(child, argv, error)
+            finally:
+                _leave(child, saved, False, argv)
+
+        return (yield from sh.fork().stream_subshell(stream))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from planaria_shell.compile import pipeline
 from planaria_shell.compile.compiler import Compiler
+from planaria_shell.compile.purity import is_pure
 from planaria_shell.compile.redirection import Saved, compile_redirects, restore
 from planaria_shell.errors import ShellError
 from planaria_shell.state.interpreter import Code, Interpreter
@@ -73,7 +73,7 @@ def _as_read(compiler: Compiler, part: Substitution) -> Callable[[Interpreter], 
     ):
         return _file_contents(compiler, single.redirects[0])
     code: Code | None = None
-    pure = single is not None and pipeline.is_pure(single)
+    pure = single is not None and is_pure(single)
     name = single.words[0].literal() if pure and isinstance(single, Simple) else None  # type: ignore[union-attr]
 
     def substitute(sh: Interpreter) -> str:

@@ -12,6 +12,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Callable, Generator
+from math import inf
 
 from planaria_shell.compile.pipeline import Producer, begin
 from planaria_shell.state.control import BROKEN_PIPE
@@ -19,7 +20,14 @@ from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.jobs import Fifo, Job, job_line
 from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput
 from planaria_shell.state.signals import SIGNALS
-from planaria_shell.state.streams import DescriptorInput, DescriptorOutput, NullStream, flush_all, pause
+from planaria_shell.state.streams import (
+    DescriptorInput,
+    DescriptorOutput,
+    NullStream,
+    Stream,
+    flush_all,
+    pause,
+)
 from planaria_shell.state.variable import INDEXED, Variable
 from planaria_shell.syntax.nodes import Command, Simple
 
@@ -43,6 +51,7 @@ __all__ = [
     "report_jobs",
     "run_consumers",
     "run_jobs",
+    "run_writers",
     "settle_jobs",
     "start_coprocess",
     "start_job",
@@ -163,6 +172,21 @@ def run_jobs(shell: Interpreter, finished: Callable[[], bool], *, deadline: floa
             if deadline is None:
                 return
             pause(deadline - time.monotonic())
+
+
+def run_writers(
+    shell: Interpreter, stream: Stream, finished: Callable[[], bool] = lambda: False, deadline: float = inf
+) -> None:
+    """Run jobs until `finished()` or the time is over, as long as any of them may still write into `stream`:
+    what reads this has not come to its end before."""
+
+    def ended() -> bool:
+        return finished() or not any(
+            stream in job.shell.fds.values() and (job.sleeping or not job.shell.blocked[0])
+            for job in shell.jobs_beside()
+        )
+
+    shell.run_jobs(ended, deadline=deadline)
 
 
 def settle_jobs(shell: Interpreter) -> None:

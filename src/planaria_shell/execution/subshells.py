@@ -71,7 +71,7 @@ def _ended_by(shell: Interpreter, error: BaseException) -> int:
         return BROKEN_PIPE
     if isinstance(error, ShellError):
         shell.report_error(error)
-        return 1
+        return _status_of(shell, error) if shell.is_one_command else 1
     if isinstance(error, ShellSyntaxError):
         shell.report_syntax_error(error)
         return 2
@@ -81,6 +81,12 @@ def _ended_by(shell: Interpreter, error: BaseException) -> int:
     if isinstance(error, OSError):
         return _write_failed(shell, error)
     raise error
+
+
+def _status_of(shell: Interpreter, error: ShellError) -> int:
+    """The status of a simple command in a process of its own: in `bash -c`, what ends the shell gives the
+    status that this would have."""
+    return error.status if error.fatal and not (shell.script or shell.reads_input) else 1
 
 
 def _write_failed(shell: Interpreter, error: OSError) -> int:
@@ -166,6 +172,8 @@ def capture(shell: Interpreter, code: Code) -> bytes:
         child.errexit = False
         child.update_watching()
     shell.status = shell.substitution_status = child.run_subshell(code)
+    if collected.owners:
+        shell.run_writers(collected)
     if shell.traps:
         shell.children_ended()
     if shell.pending_signals:
@@ -190,13 +198,12 @@ def run_here(
     source: Stream | None,
     output: Stream | None,
     *,
-    merged: bool = False,
     captured: bool = False,
 ) -> int:
     """Run in this shell, with other streams, what needs no subshell because it changes nothing."""
     fds = shell.fds
     saved: Saved = []
-    for number, stream in ((0, source), (1, output), (2, output if merged else None)):
+    for number, stream in ((0, source), (1, output)):
         if stream is not None:
             saved.append((number, fds.get(number)))
             fds[number] = stream.retain()
@@ -218,7 +225,7 @@ def run_here(
         return BROKEN_PIPE
     except ShellError as error:
         shell.report_error(error)
-        return 1
+        return 1 if captured else _status_of(shell, error)
     except Exit as jump:
         return jump.status
     finally:

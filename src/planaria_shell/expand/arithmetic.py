@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from planaria_shell.errors import ArithmeticSyntaxError, ShellError, abandoning
+from planaria_shell.errors import ArithmeticSyntaxError, ReadonlyError, ShellError, abandoning
 from planaria_shell.expand.subscripts import key_of
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import ASSOCIATIVE, INTEGER, SLOW_READ, SLOW_WRITE
@@ -154,9 +154,11 @@ def _read_element(target: Target) -> Code:
             try:
                 if index is None:
                     index = _subscript_code(subscript)
-                index(sh, a)
+                place = index(sh, a)
             except ShellError as error:
                 raise abandoning(error) from None
+            if place < 0:
+                sh.complain(f"{name}: bad array subscript")
             return 0
         if variable.flags & ASSOCIATIVE:
             text = (variable.array or {}).get(_key(sh, subscript, a))  # type: ignore[call-overload]
@@ -169,11 +171,15 @@ def _read_element(target: Target) -> Code:
                 place = index(sh, a)
             except ShellError as error:
                 raise abandoning(error) from None
-            if variable.array is None:
-                text = variable.value if place in (0, -1) else None
-            else:
+            if place < 0:
+                if variable.array is not None:
+                    place += variable.next_index()
                 if place < 0:
-                    place = variable.index(place, name)
+                    sh.complain(f"{name}: bad array subscript")
+                    return 0
+            if variable.array is None:
+                text = variable.value if not place else None
+            else:
                 text = variable.array.get(place)  # type: ignore[call-overload]
         return 0 if text is None else number(sh, text)
 
@@ -215,7 +221,15 @@ def _write(target: Target) -> Callable[[Interpreter, Sequence[str], int], None]:
         return write
 
     def write_element(sh: Interpreter, a: Sequence[str], value: int) -> None:
-        sh.variables.set_element(name, _key(sh, subscript, a), str(value))
+        try:
+            sh.variables.set_element(name, _key(sh, subscript, a), str(value))
+        except ReadonlyError:
+            raise
+        except ShellError as error:
+            # The expression has its value all the same.
+            if error.fatal:
+                raise
+            sh.complain(error.message)
 
     return write_element
 

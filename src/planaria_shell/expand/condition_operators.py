@@ -152,7 +152,7 @@ def _is_set(shell: Interpreter, name: str) -> bool:
     if match is None:
         if name.isdecimal():
             return int(name) == 0 or int(name) <= len(shell.positional)
-        return name in "@*#?$-!" and bool(name) and (name not in "@*" or bool(shell.positional))
+        return False
     base, subscript = match.groups()
     if subscript is not None:
         if subscript in ("@", "*"):

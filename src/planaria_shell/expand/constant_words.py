@@ -8,7 +8,6 @@ from typing import Protocol
 
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.fields import Fields
-from planaria_shell.expand.patterns import escape
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Part, Word
 
@@ -68,7 +67,7 @@ _TILDE_PREFIX = re.compile(r"([^/:]*)([/:]?)(.*)\Z", re.DOTALL)
 class Words(Protocol):
     """The compiler of words, as the compilers of parameters know it."""
 
-    def text(self, word: Word | None, *, assignment: bool = False) -> TextCode:
+    def text(self, word: Word | None, *, assignment: bool = False, tildes: bool = True) -> TextCode:
         """The word as one string."""
 
     def pattern(self, word: Word | None) -> TextCode:
@@ -195,7 +194,7 @@ def bad(text: str) -> TextCode:
     return code
 
 
-def escaped(code: TextCode) -> TextCode:
+def escaped(code: TextCode, escape: Callable[[str], str]) -> TextCode:
     """The text as a pattern that matches just itself."""
     return lambda sh: escape(code(sh))
 

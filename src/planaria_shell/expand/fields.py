@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from planaria_shell.expand.pathnames import glob_into
-from planaria_shell.expand.patterns import MAGIC, MAGIC_EXTENDED, escape
+from planaria_shell.expand.patterns import escape, has_magic
 from planaria_shell.state.interpreter import Interpreter
 
 __all__ = ["Fields", "split"]
@@ -108,13 +108,12 @@ class Fields:
         text = "".join([piece[0] for piece in pieces])
         if self.magic:
             shell = self.shell
-            magic = MAGIC_EXTENDED if "extglob" in shell.shopts else MAGIC
             bare = (
                 text
                 if len(pieces) == 1
                 else "".join([_NOTHING if quoted else piece for piece, quoted in pieces])
             )
-            if not shell.noglob and magic.search(bare):
+            if not shell.noglob and has_magic(bare, "extglob" in shell.shopts):
                 pattern = "".join([escape(piece) if quoted else piece for piece, quoted in pieces])
                 glob_into(shell, pattern, text, self.done)
             else:

@@ -46,6 +46,9 @@ def describe(part: Parameter, letter: str, value: Value, result: Value) -> None:
 
         def declared(sh: Interpreter) -> str | None:
             variable = variable_of(sh)
+            name, subscript = sh.variables.resolve(part.name)
+            if subscript is not None:
+                return None
             if name in ("@", "*"):
                 return "set -- " + " ".join(single_quoted(text) for text in sh.positional)
             if variable is None:

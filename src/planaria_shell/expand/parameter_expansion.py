@@ -46,7 +46,11 @@ class ParameterExpansions:
             return self._indirect(part, lambda target: self.text(target, quoted=quoted))
         value = self._values.parameter(part)
         assert value is not None
-        if value.many and (value.star or part.prefix or (part.keys and quoted) or _by_pattern(part)):
+        if (
+            value.many
+            and not part.blanks
+            and (value.star or part.prefix or (part.keys and quoted) or _by_pattern(part))
+        ):
             # All of these are joined as "$*" is; only an empty IFS leaves blanks between the others.
             values = value.values
             empty = "" if value.star else " "
@@ -186,7 +190,7 @@ class ParameterExpansions:
         if kind == "-":
             return lambda sh, fields: present(sh, fields) if is_set(sh) else other(sh, fields)
         if kind == "+":
-            if quoted:
+            if quoted and not (value.many and not value.star):
                 return lambda sh, fields: other(sh, fields) if is_set(sh) else fields.quoted("")
             return lambda sh, fields: other(sh, fields) if is_set(sh) else None
         argument = joined(

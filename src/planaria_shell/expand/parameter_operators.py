@@ -106,6 +106,9 @@ def replace(
         if ampersand is not None:
             replacement = _fill(ampersand, "")
         return replacement + value if operator == "/#" else value + replacement if operator == "/%" else value
+    if (len(pattern) - len(pattern.rstrip("\\"))) % 2:
+        # A backslash at the end, which escapes nothing, is found nowhere.
+        return value
     if not value and operator != "/%" and pattern[0] != "*":
         # Only what begins with a star is looked for in an empty text.
         return ""

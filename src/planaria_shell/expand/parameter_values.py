@@ -21,7 +21,15 @@ from planaria_shell.expand.parameter_descriptions import describe
 from planaria_shell.state.characters import by_bytes, by_characters
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.variable import ASSOCIATIVE, INDEXED, NAMEREF, SLOW_READ
-from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Parameter, Quoted, Word
+from planaria_shell.syntax.nodes import (
+    Arithmetic,
+    DoubleQuoted,
+    Literal,
+    Parameter,
+    Quoted,
+    Substitution,
+    Word,
+)
 
 __all__ = ["ParameterValues"]
 
@@ -151,7 +159,7 @@ class ParameterValues:
         if not source:
             value.maybe = bad(f"${{{name}[]}}")
             return
-        key = self._words.text(subscript)
+        key = self._words.text(subscript, tildes=False)
         constant = subscript.literal()
         index = None
         if constant is not None and _DECIMAL.match(constant):
@@ -207,7 +215,7 @@ class ParameterValues:
                     variable = sh.variables.find(name)
                     if variable is not None and _names_element(sh, name):
                         return "0"
-                    if variable is None:
+                    if variable is None or not variable.is_set():
                         if sh.nounset:
                             raise ShellError(f"{name}: unbound variable", fatal=True)
                         return "0"
@@ -218,7 +226,15 @@ class ParameterValues:
                 result.maybe = count
             return result
         text = self.value_text(value)
-        result.maybe = lambda sh: str(len(by_bytes(text(sh)) if sh.bytewise else text(sh)))
+        name = part.name if part.subscript is None else ""
+
+        def length(sh: Interpreter) -> str:
+            found = text(sh)
+            if _names_element(sh, name):
+                return "0"
+            return str(len(by_bytes(found) if sh.bytewise else found))
+
+        result.maybe = length
         return result
 
     def _operated(self, part: Parameter, value: Value) -> Value:
@@ -276,7 +292,6 @@ class ParameterValues:
         return result
 
     def _replacing(self, part: Parameter) -> Callable[[Interpreter], Callable[[str], str]]:
-        operator = part.operator
         argument = part.argument
         assert argument is not None
         pattern = self._words.pattern(argument)
@@ -288,8 +303,17 @@ class ParameterValues:
         ):
             template = self.template(part.second)
 
+        may_be_anchored = (
+            part.operator == "/"
+            and bool(argument.parts)
+            and isinstance(argument.parts[0], Parameter | Substitution | Arithmetic)
+        )
+
         def apply(sh: Interpreter) -> Callable[[str], str]:
+            operator = part.operator
             wanted = by_bytes(pattern(sh)) if sh.bytewise else pattern(sh)
+            if may_be_anchored and wanted[:1] in ("#", "%"):
+                operator, wanted = operator + wanted[0], wanted[1:]
             if template is not None and "patsub_replacement" in sh.shopts:
                 filled = template(sh)
                 if "&" in filled or "\\" in filled:

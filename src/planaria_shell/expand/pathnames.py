@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from planaria_shell.errors import ShellError
 from planaria_shell.expand.globbing import GlobOptions, glob
-from planaria_shell.expand.patterns import MAGIC, MAGIC_EXTENDED, compile_pattern
+from planaria_shell.expand.patterns import compile_pattern, has_magic
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.state.process_files import descriptors_shown, is_descriptors
 from planaria_shell.state.streams import flush_all
@@ -56,8 +58,8 @@ def glob_into(shell: Interpreter, pattern: str, text: str, result: list[str]) ->
         found = glob(pattern, shell.cwd, glob_options(shell))
     ignored = shell.variables.get("GLOBIGNORE")
     if ignored:
-        patterns = [compile_pattern(one, True) for one in ignored.split(":")]
-        found = [name for name in found if not any(one.fullmatch(name) for one in patterns)]
+        patterns = [_by_components(one) for one in ignored.split(":")]
+        found = [name for name in found if not any(matches(name) for matches in patterns)]
         found = [name for name in found if name.rpartition("/")[2] not in (".", "..")]
     if found:
         result.extend(found)
@@ -67,12 +69,26 @@ def glob_into(shell: Interpreter, pattern: str, text: str, result: list[str]) ->
         result.append(text)
 
 
+def _by_components(pattern: str) -> Callable[[str], bool]:
+    """Whether a path matches a pattern in which only a slash, and a star at its end, stand for slashes."""
+    expressions = [compile_pattern(one, True) for one in pattern.split("/")]
+    most = len(expressions) - 1 if pattern.endswith("*") else -1
+
+    def matches(path: str) -> bool:
+        names = path.split("/", most)
+        return len(names) == len(expressions) and all(
+            expression.fullmatch(name) for expression, name in zip(expressions, names, strict=True)
+        )
+
+    return matches
+
+
 def glob_fields(shell: Interpreter, fields: list[str]) -> list[str]:
     """Pathname expansion of fields that came from an unquoted expansion."""
     result: list[str] = []
     extglob = "extglob" in shell.shopts
     for field in fields:
-        if (MAGIC_EXTENDED if extglob else MAGIC).search(field):
+        if has_magic(field, extglob):
             glob_into(shell, field, field, result)
         else:
             result.append(field)

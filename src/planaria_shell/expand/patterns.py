@@ -13,11 +13,12 @@ from functools import lru_cache
 from planaria_shell.expand.negated_patterns import NegatedPattern, Piece, anything, group, single
 
 __all__ = [
-    "MAGIC",
     "MAGIC_EXTENDED",
     "MAY_BE_MAGIC",
     "compile_pattern",
     "escape",
+    "escape_each",
+    "has_magic",
     "is_literal",
     "matcher",
     "stars",
@@ -26,7 +27,7 @@ __all__ = [
 ]
 
 #: What makes an unquoted text a pattern, without and with `extglob`.
-MAGIC = re.compile(r"[*?]|\[[^/\]]*\]")
+_MAGIC_TEXT = re.compile(r"[*?]|\[[^/\]]*\]")
 MAGIC_EXTENDED = re.compile(r"[*?]|\[[^/\]]*\]|[+@!]\(")
 #: What may become one together with what stands beside it.
 MAY_BE_MAGIC = re.compile(r"[*?\[\]]|[+@!]\(")
@@ -90,9 +91,22 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
 
 
+def escape_each(text: str) -> str:
+    """The same with a backslash before each character."""
+    return "".join([f"\\{char}" for char in text])
+
+
 def unescape(pattern: str) -> str:
     """The text that a pattern without magic stands for."""
     return _ESCAPED.sub(r"\1", pattern) if "\\" in pattern else pattern
+
+
+def has_magic(text: str, extglob: bool) -> bool:
+    """Whether an unquoted text is a pattern of more than itself; what a backslash escapes makes none."""
+    magic = MAGIC_EXTENDED if extglob else _MAGIC_TEXT
+    return magic.search(text) is not None and (
+        "\\" not in text or magic.search(_ESCAPED.sub("", text)) is not None
+    )
 
 
 def is_literal(pattern: str, *, extglob: bool = False) -> bool:

@@ -31,7 +31,7 @@ from planaria_shell.expand.fields import Fields, split
 from planaria_shell.expand.parameter_expansion import ParameterExpansions
 from planaria_shell.expand.parameter_values import ParameterValues
 from planaria_shell.expand.pathnames import glob_fields, home_of
-from planaria_shell.expand.patterns import MAGIC_EXTENDED, MAY_BE_MAGIC, escape
+from planaria_shell.expand.patterns import MAGIC_EXTENDED, MAY_BE_MAGIC, escape, escape_each
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.nodes import (
     Arithmetic,
@@ -101,21 +101,25 @@ class WordCompiler:
         if word is None:
             return constant_text("")
         code: TextCode | None = word.codes.get("pattern") if word.codes is not None else None
-        return code if code is not None else _kept(word, "pattern", self._pattern(word))
+        return code if code is not None else _kept(word, "pattern", self._pattern(word, escape))
 
-    def _pattern(self, word: Word) -> TextCode:
+    def shown_pattern(self, word: Word) -> TextCode:
+        """The same as `set -x` shows it, with a backslash before each character that is quoted."""
+        return self._pattern(word, escape_each)
+
+    def _pattern(self, word: Word, quote: Callable[[str], str]) -> TextCode:
         codes: list[str | TextCode] = []
         for part in with_tildes(word.parts, assignment=False):
             if isinstance(part, Literal):
                 codes.append(part.text)
             elif isinstance(part, Quoted):
-                codes.append(escape(part.text))
+                codes.append(quote(part.text))
             else:
                 code = self.part_text(part, quoted=False)
                 if isinstance(code, str):
-                    codes.append(escape(code))
+                    codes.append(quote(code))
                 elif isinstance(part, DoubleQuoted | Tilde):
-                    codes.append(escaped(code))
+                    codes.append(escaped(code, quote))
                 else:
                     codes.append(code)
         return joined(codes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping
+from math import inf
 from typing import Self
 
 from planaria_shell.errors import ShellError, ShellSyntaxError
@@ -195,7 +196,6 @@ class Interpreter(State, ABC):
         source: Stream | None,
         output: Stream | None,
         *,
-        merged: bool = False,
         captured: bool = False,
     ) -> int:
         """Run in this shell, with other streams, what needs no subshell because it changes nothing."""
@@ -373,6 +373,12 @@ class Interpreter(State, ABC):
     @abstractmethod
     def run_jobs(self, finished: Callable[[], bool], *, deadline: float | None = None) -> None:
         """Run the jobs side by side until `finished()` or the time is over."""
+
+    @abstractmethod
+    def run_writers(
+        self, stream: Stream, finished: Callable[[], bool] = lambda: False, deadline: float = inf
+    ) -> None:
+        """Run the jobs that may still write into `stream`."""
 
     @abstractmethod
     def settle_jobs(self) -> None:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from planaria_shell.state.pipes import Pipe, PipeInput, PipeOutput, PipeUpdate
 from planaria_shell.state.signals import IGNORED, INTERRUPTS, SIGNALS, STOPPING, signal_text
-from planaria_shell.state.streams import pause
+from planaria_shell.state.streams import Stream, pause
 
 __all__ = ["Fifo", "Job", "JobOwner", "JobShell", "job_line"]
 
@@ -21,6 +21,7 @@ class JobShell(Protocol):
 
     alarm: list[float]
     ended_by: int
+    fds: dict[int, Stream]
     blocked: list[bool]
     is_detached: bool
     pending_signals: list[int]

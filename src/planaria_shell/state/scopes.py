@@ -19,6 +19,7 @@ class ScopeOwner(Protocol):
     """What scopes need of the shell whose variables they hold."""
 
     getopts_offset: int
+    shopts: set[str]
 
 
 class Scopes:
@@ -68,6 +69,23 @@ class Scopes:
     def _is_temporary(self, name: str) -> bool:
         scope = self.scopes[-2] if len(self.scopes) > 1 else None
         return scope is not None and scope.temporary and name in scope.saved
+
+    def remove(self, name: str) -> None:
+        """Forget what `name` means in the innermost scope that has it."""
+        for depth, scope in enumerate(reversed(self.scopes)):
+            if name in scope.saved:
+                if (depth == 0 or "localvar_unset" in self._owner.shopts) and not scope.temporary:
+                    # Local here: it stays local, without a value or attributes.
+                    exported = self.table[name].flags & EXPORT if self._is_temporary(name) else 0
+                    self.table[name] = Variable(None, exported)
+                    return
+                before = scope.saved.pop(name)
+                if before is None:
+                    self.table.pop(name, None)
+                else:
+                    self.table[name] = before
+                return
+        self.table.pop(name, None)
 
     def function_scope(self) -> Scope | None:
         """The innermost scope that belongs to a function."""

@@ -40,6 +40,7 @@ class State:
     gives_way: bool
     becomes_subshell: bool
     runs_exit_trap: bool
+    is_one_command: bool
     plain_input: Stream | None
     bounds: Bounds
     outer_bounds: Bounds
@@ -196,6 +197,8 @@ class State:
         self.trapped = None
         self.process_id = os.getpid() if hasattr(os, "getpid") else 1000
         self.own_process_id = self.process_id
+        #: The process that has begun this one.
+        self.parent_process_id = 0
         self.next_process = [self.process_id + 1]
         # Jobs and the like.
         self.jobs: list[Job] = []
@@ -211,6 +214,8 @@ class State:
         self.positional_sets = 0
         #: Whether this subshell runs an EXIT trap that is set in it: not where it is a loop or a condition.
         self.runs_exit_trap = True
+        #: Whether it is a subshell for one simple command.
+        self.is_one_command = False
         #: Signals that were ignored when the shell began, which it cannot change.
         self.ignored_signals: frozenset[str] = frozenset()
         #: Put into the background without job control: INT and QUIT do nothing, unless there is a trap.

@@ -412,23 +412,6 @@ class Variables(Scopes):
             hook(self.shell, self.get(name))
         return True
 
-    def remove(self, name: str) -> None:
-        """Forget what `name` means in the innermost scope that has it."""
-        for depth, scope in enumerate(reversed(self.scopes)):
-            if name in scope.saved:
-                if depth == 0 and not scope.temporary:
-                    # Local here: it stays local, without a value or attributes.
-                    exported = self.table[name].flags & EXPORT if self._is_temporary(name) else 0
-                    self.table[name] = Variable(None, exported)
-                    return
-                before = scope.saved.pop(name)
-                if before is None:
-                    self.table.pop(name, None)
-                else:
-                    self.table[name] = before
-                return
-        self.table.pop(name, None)
-
     def unset_element(self, name: str, subscript: str) -> None:
         """Forget one element."""
         if name in self.table and self.table[name].flags & NAMEREF:

@@ -215,7 +215,7 @@ def _case(parser: CommandParser, line: int) -> Case:
     if word is None:
         raise lexer.unexpected(on_line=True)
     lexer.newlines()
-    if not re.compile(r"in(?=\s|$)").match(lexer.source, lexer.position):
+    if not re.compile(r"in(?=[\s(]|$)").match(lexer.source, lexer.position):
         raise lexer.unexpected()
     lexer.position += 2
     items: list[CaseItem] = []

@@ -22,6 +22,8 @@ _PLAIN_TEST = re.compile(
     rf"|({PLAIN_WORD})[ \t]++(==|=|!=|-eq|-ne|-lt|-le|-gt|-ge|<|>)[ \t]++({PLAIN_WORD}))"
     r"[ \t]*+(?=\]\]|&&|\|\|)"
 )
+#: What an operator can be made of.
+_OPERATOR = re.compile(r"[-=!<>~a-zA-Z]+")
 _REGEX_PLAIN = re.compile(r"[^\s\\'\"`$()|&;<>]+")
 
 
@@ -67,9 +69,18 @@ def _wrong(lexer: Lexer, message: str) -> ShellSyntaxError:
     return error
 
 
+def _joined_by(lexer: Lexer, operator: str) -> bool:
+    """Whether the operator stands here."""
+    if lexer.newlines() != operator[0]:
+        return False
+    if lexer.continued:
+        lexer.unfold(lexer.position + 1)
+    return lexer.source.startswith(operator, lexer.position)
+
+
 def _test_or(lexer: Lexer) -> Test:
     left = _test_and(lexer)
-    while lexer.newlines() == "|" and lexer.source.startswith("||", lexer.position):
+    while _joined_by(lexer, "||"):
         lexer.position += 2
         left = Test("||", left, _test_and(lexer))
     return left
@@ -77,7 +88,7 @@ def _test_or(lexer: Lexer) -> Test:
 
 def _test_and(lexer: Lexer) -> Test:
     left = _test_primary(lexer)
-    while lexer.newlines() == "&" and lexer.source.startswith("&&", lexer.position):
+    while _joined_by(lexer, "&&"):
         lexer.position += 2
         left = Test("&&", left, _test_primary(lexer))
     return left
@@ -85,6 +96,7 @@ def _test_and(lexer: Lexer) -> Test:
 
 def _test_primary(lexer: Lexer) -> Test:
     char = lexer.newlines()
+    lexer.unfold_around(_OPERATOR)
     source = lexer.source
     plain = _PLAIN_TEST.match(source, lexer.position)
     if plain is not None:
@@ -121,6 +133,8 @@ def _test_primary(lexer: Lexer) -> Test:
     if left is None:
         raise _wrong(lexer, f"unexpected token `{_token(lexer)}' in conditional command")
     char = lexer.skip()
+    lexer.unfold_around(_OPERATOR)
+    source = lexer.source
     binary = _BINARY.match(source, lexer.position)
     if binary is None:
         if (

@@ -32,7 +32,7 @@ _NEVER_SPECIAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ
 _PLAIN_DOUBLE = re.compile(r"[^\\\"`$]+")
 _PLAIN_HEREDOC = re.compile(r"[^\\`$]+")
 #: What nests in an expression, by what ends it. Between the semicolons of `for (( ))` nothing does.
-_BRACKETS = {"]": ("[", "]"), "))": ("(", ")"), ";": (";", ";")}
+_BRACKETS = {"]": ("[", "]"), ")": ("(", ")"), "))": ("(", ")"), ";": (";", ";")}
 
 
 class Grammar(Protocol):
@@ -184,11 +184,15 @@ class ExpansionLexer(Cursor):
             if expression is not None:
                 return Arithmetic(expression)
             self.position = start + 2
+            line = self.line()
             try:
                 return self._command_substitution()
-            except ShellSyntaxError as error:
-                error.in_substitution = False
-                raise
+            except ShellSyntaxError:
+                # Neither an expression nor a program, which shows when it runs.
+                self.position = start + 2
+                text = self.arithmetic(")")
+                assert text is not None
+                return Substitution(Sequence([]), text.source, line, malformed=True)
         if following == "[":
             self.position = start + 2
             expression = self.arithmetic("]")

@@ -65,9 +65,13 @@ _MOST_KEPT = 4096
 _LONGEST_KEPT = 256
 
 
+#: What may stand for several values.
+_LISTS = re.compile("[*@]")
+
+
 def _joined_by_blanks(parts: list[Part]) -> list[Part]:
     """The parts of a here-document, where the positional parameters of `$*` are joined by blanks whatever IFS
-    is, and so are the elements of an array that something is done to."""
+    is, and so are the elements of an array that something is done to, unless that is replacing in them."""
     return [_joined_by_blank(part) for part in parts]
 
 
@@ -77,10 +81,20 @@ def _joined_by_blank(part: Part) -> Part:
     if not isinstance(part, Parameter):
         return part
     changed = replace(part)
-    if part.name == "*":
+    replaces = part.operator[:1] in ("/", "^", ",", "~") and bool(part.operator)
+    if part.name == "*" and not replaces:
         changed.name = "@"
-    elif part.subscript is not None and part.subscript.source == "*" and (part.operator or part.keys):
+    elif (
+        part.subscript is not None
+        and part.subscript.source == "*"
+        and (part.operator or part.keys)
+        and not replaces
+    ):
         changed.subscript = Word([Literal("@")], "@")
+    subscript = changed.subscript
+    changed.blanks = "@" in (changed.name, changed.prefix) or (
+        subscript is not None and subscript.source == "@"
+    )
     if part.argument is not None:
         changed.argument = Word(_joined_by_blanks(part.argument.parts), part.argument.source)
     return changed
@@ -218,7 +232,9 @@ class Lexer(ExpansionLexer):
         else:
             inner = self.inner(body, first)
             parts = inner.double_quoted(here_document=True)
-            redirect.target = Word([DoubleQuoted(_joined_by_blanks(parts) if "*" in body else parts)], body)
+            if _LISTS.search(body):
+                parts = _joined_by_blanks(parts)
+            redirect.target = Word([DoubleQuoted(parts)], body)
 
     def _document_cut_short(self, redirect: Redirect, delimiter: str) -> None:
         line = self.line() - self.source.endswith("\n", 0, self.position)

@@ -90,6 +90,8 @@ class Parameter:
     bad: str = ""
     #: Whether it is written without braces: to a name more may be joined by brace expansion (`$x{1,2}`).
     bare: bool = False
+    #: Whether its values are joined by blanks whatever IFS is, as in a here-document.
+    blanks: bool = False
 
 
 @dataclass(slots=True)
@@ -212,10 +214,9 @@ class Simple:
 
 @dataclass(slots=True)
 class Pipeline:
-    """`!` `time` and stages; `merged[i]` says whether stage i is followed by `|&`."""
+    """`!` `time` and stages."""
 
     stages: list[Command]
-    merged: list[bool]
     negated: bool = False
     timed: str = ""
     line: int = 0

@@ -19,9 +19,12 @@ from planaria_shell.syntax.nodes import (
     ArithmeticCommand,
     Command,
     Function,
+    Literal,
     Pipeline,
+    Redirect,
     Sequence,
     Subshell,
+    Word,
 )
 from planaria_shell.syntax.outline import Definitions, definitions
 from planaria_shell.syntax.simple_commands import PLAIN_COMMAND, expand_alias, parse_redirects, parse_simple
@@ -291,14 +294,14 @@ class Parser:
                     lexer.skip()
         if marked and lexer.skip() in ("\n", ";", ""):
             line = lexer.line()
-            return Pipeline([], [], negated, timed, line)
+            return Pipeline([], negated, timed, line)
         first = self.command()
         if lexer.source.startswith("|", lexer.position):
             first = self._piped(first)
         if not marked:
             return first
         if not isinstance(first, Pipeline):
-            return Pipeline([first], [], negated, timed, lexer.line())
+            return Pipeline([first], negated, timed, lexer.line())
         first.negated = negated
         first.timed = timed
         return first
@@ -310,19 +313,17 @@ class Parser:
             return first
         line = lexer.line()
         stages = [first]
-        merged: list[bool] = []
         while lexer.skip() == "|" and not lexer.source.startswith("||", lexer.position):
             lexer.position += 1
-            both = lexer.source.startswith("&", lexer.position)
-            if both:
+            if lexer.source.startswith("&", lexer.position):
                 lexer.position += 1
-            merged.append(both)
+                _merge_outputs(stages[-1])
             lexer.newlines()
             # Here `time` is not a reserved word.
             stages.append(
                 parse_simple(lexer, None) if _TIME.match(lexer.source, lexer.position) else self.command()
             )
-        return Pipeline(stages, merged, line=line)
+        return Pipeline(stages, line=line)
 
     def command(self) -> Command:
         """One command with its redirections, and the blanks behind it."""
@@ -368,6 +369,13 @@ class Parser:
         subshell = Subshell(body, [], line)
         subshell.redirects = parse_redirects(lexer)
         return subshell
+
+
+def _merge_outputs(command: Command) -> None:
+    """`|&` behind a command: the last of its redirections sends its errors into the pipe, too."""
+    if not isinstance(command, Pipeline | AndOr | Sequence | Function):
+        merging = Redirect(">&", Word([Literal("1")], "1"), 2)
+        command.redirects = [*command.redirects, merging]
 
 
 def _closing_word(lexer: Lexer, closers: frozenset[str]) -> str:

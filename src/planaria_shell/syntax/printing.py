@@ -67,6 +67,11 @@ def written(source: str) -> str:
     return _PIECES.sub(replace, source)
 
 
+def _ended(condition: str) -> str:
+    """A list in front of `then` or `do`."""
+    return condition if condition.endswith(" &") else condition + ";"
+
+
 class _Printer:
     """Prints commands; here-documents wait until the end of the line they stand on."""
 
@@ -159,7 +164,7 @@ class _Printer:
             text = ""
             for place, (condition, body) in enumerate(node.branches):
                 word = "if" if place == 0 else "else\n" + " " * (indent + 4 * place) + "if"
-                text += f"{word} {self.inline(condition, indent)}; then\n"
+                text += f"{word} {_ended(self.inline(condition, indent))} then\n"
                 text += self.sequence(body, deeper + 4 * place, ";") + "\n" + " " * (indent + 4 * place)
             depth = len(node.branches) - 1
             if node.otherwise is not None:
@@ -170,7 +175,7 @@ class _Printer:
                 text += ";\n" + " " * (indent + 4 * level) + "fi"
         elif isinstance(node, While):
             word = "until" if node.until else "while"
-            text = f"{word} {self.inline(node.condition, indent)}; do\n"
+            text = f"{word} {_ended(self.inline(node.condition, indent))} do\n"
             text += self.sequence(node.body, deeper, ";") + f"\n{pad}done"
         elif isinstance(node, For | Select):
             word = "for" if isinstance(node, For) else "select"
@@ -208,7 +213,7 @@ class _Printer:
             text += "! "
         for place, stage in enumerate(node.stages):
             if place:
-                text += " 2>&1 |" if node.merged[place - 1] else " |"
+                text += " |"
                 # What follows a here-document stands below it.
                 text += f"{self._documents()}  " if self.documents else " "
             text += self.command(stage, indent)

@@ -32,6 +32,7 @@ _REDIRECT = re.compile(
 )
 #: What stands before the operator of a redirection.
 _BEFORE_REDIRECT = re.compile(r"(?:[0-9]+|\{[A-Za-z_][A-Za-z0-9_]*(?:\[[^]]*\])?\})(?=[<>])")
+_DIGITS = re.compile(r"[0-9]+")
 _NUMBERED = re.compile(r"[0-9]+[<>]")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:(\+?=)|(?=\[))")
 _ALIAS = re.compile(r"[^\s;&|()<>\\'\"`$]+")
@@ -60,6 +61,7 @@ def parse_redirects(lexer: Lexer) -> list[Redirect]:
 
 def parse_redirect(lexer: Lexer) -> Redirect | None:
     if lexer.continued:
+        lexer.unfold_around(_DIGITS)
         prefix = _BEFORE_REDIRECT.match(lexer.source, lexer.position)
         if prefix is not None:
             lexer.join_operator(prefix.end())

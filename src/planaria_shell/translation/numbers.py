@@ -165,7 +165,7 @@ class _Sources:
         index = self._index(subscript)
         if index.natural:
             return f"(None if a_{name}.array is None else a_{name}.array.get({index.source}))"
-        return f'element_number("{name}", a_{name}, {index.source})'
+        return f'element("{name}", a_{name}, {index.source}, sh)'
 
     def _key(self, subscript: str) -> str:
         if not subscript or subscript[0] in "'\"" or subscript in ("@", "*"):

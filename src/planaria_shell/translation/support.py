@@ -236,15 +236,6 @@ def element(name: str, variable: Variable, place: int, shell: Interpreter) -> st
     return None if variable.array is None else variable.array.get(place)  # type: ignore[call-overload]
 
 
-def element_number(name: str, variable: Variable, place: int) -> str | None:
-    """The same in an expression."""
-    if variable.array is None:
-        return None
-    if place < 0:
-        place = variable.index(place, name)
-    return variable.array.get(place)  # type: ignore[call-overload]
-
-
 def keyed(variable: Variable, key: str) -> str | None:
     """An element of an associative array."""
     return None if variable.array is None else variable.array.get(key)  # type: ignore[call-overload]
@@ -333,7 +324,7 @@ NAMESPACE: dict[str, object] = {
         function.__name__: function
         for function in (
             append_indexed, append_keyed, arithmetic_error, bracket_status, change_case, condition_error,
-            condition_number, count, divide, element, element_number, escape, evaluate, fields, fill, grown,
+            condition_number, count, divide, element, escape, evaluate, fields, fill, grown,
             keyed, literal, load, loaded_again, lower_case, matches, matches_case, operand, power, push,
             regex_escape, remainder, remover, replace, save, search, store_keyed, substring, test_status,
             too_deep, unset, unset_number, upper_case, wrap, write_failed,

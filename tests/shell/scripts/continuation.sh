@@ -145,3 +145,21 @@ x=$(nn 2>/dev/null); alias nn='echo n'; x=$(nn); echo $x; echo `nn` "$(nn)" ${u-
 alias ls='echo -l'; x=$(ls a); echo "$x"; cat <<X
 $(ls b) `ls c`
 X
+# ----
+[[ a ==\
+ a ]] && echo 1; [[ -n\
+ a ]] && echo 2; [[ a\
+ ==\
+ a\
+ ]] && echo 3; [[ \
+a -\
+lt 1 ]]; echo $?; [[ ! \
+a ]]; echo $?; [[ a &\
+& b ]]; echo $?; [[ ( a ) |\
+| b ]]; echo $?
+echo q 2\
+>f; echo r 1\
+2>f 1\
+>&2; ls; cat f
+# ----
+case a in(a)echo f;;esac;f()case a in(a)echo k;;esac;f

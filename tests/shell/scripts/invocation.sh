@@ -22,3 +22,7 @@ echo b $?
 echo "${x?}"
 echo c
 X
+# ----
+bash <(echo 'echo hi'); bash <(echo 'echo $1') arg; echo x | bash <(echo 'cat'); bash <(exit 3); echo $?
+bash /dev/stdin a <<< 'echo $1'; exec 5<<< 'echo five'; bash /dev/fd/5; bash -x <(echo 'echo traced') 2>&1
+bash nosuch; echo $?; bash /; echo $?; bash ''; echo $?; touch e; bash e/x; echo $?

@@ -25,3 +25,7 @@ declare -A d; d["a b"]=; declare -p d; d=([a b]=c [d]="e f" ["g"]=h); declare -p
 a=(1 2 3); a[1,2]=x 2>/dev/null; echo $?; a[ 1 + 1 ]=y; declare -p a; a[a[0]]=z; declare -p a; echo "${a[a[0]]}" ${a[-1]} ${a[@]: -2} ${a[@]:1:1} ${!a[@]} ${#a[@]} ${#a[1]}
 # ----
 readonly -a c=(1 2); c[-2]=3; echo $?; c[0]=1; echo $?; c=(3); echo $?
+# ----
+a=(1); echo $((a[-5])); echo $?; ((x = a[-5] + 2)); echo $? $x; echo $((u[-5])); y=5; echo $((y[-2])) $((y[-1]))
+[[ a[-5] -eq 0 ]]; echo $?; let "x=a[-3]"; echo $?; for ((i=a[-3]; i<1; i++)); do echo $i; done; echo ${a[a[-4]]}
+((a[-5]++)); echo $?; ((a[-5] = 2)); echo next
