@@ -28,6 +28,7 @@ from planaria_kernel.execution.interrupted_imports import import_again, interrup
 from planaria_kernel.execution.magic_syntax import MAGICS
 from planaria_kernel.execution.reports import NOTHING, Report, Reports, misuse
 from planaria_kernel.namespaces.namespaces import namespaces
+from planaria_kernel.network import link
 from planaria_kernel.protocol import MAX_BYTES, encode
 from planaria_kernel.protocol.calls import encode_only_call, encode_waiting
 from planaria_kernel.protocol.commands import decode_from_host
@@ -286,7 +287,7 @@ class Kernel:
         if self._flush is not None:
             self._flush()
         request = encode((name, args, kwargs), names.stand_in, max_bytes=self._reports.max_value)
-        status, *answer = decode_from_host(self._call_host(b"C" + request), shares=name == "@network.receive")
+        status, *answer = decode_from_host(self._call_host(b"C" + request), shares=name == link.RECEIVE)
         if status == "ok":
             return answer[0]
         error = error_reports.exception_of(*answer)

@@ -105,6 +105,30 @@ def test_asyncio(connected: Any) -> None:
     assert len(result.requests) == 20
 
 
+WITHIN_A_FUNCTION = f"""{AWAITED}
+def work():
+    async def main():
+        never = asyncio.create_task(fetch("/never"))
+        answers = await asyncio.gather(*(fetch(f"/bytes/{{n}}") for n in range(5)))
+        finished, _ = await asyncio.wait([never], timeout=0.05)
+        never.cancel()
+        return [len(one.partition(b"\\r\\n\\r\\n")[2]) for one in answers], len(finished)
+    return asyncio.run(main())
+"""
+
+
+def test_asyncio_within_a_function(connected: Any) -> None:
+    """`asyncio.run` deep inside a plain function waits for several connections and timers at once, as it does in a script."""
+    session = connected()
+    session.execute(WITHIN_A_FUNCTION)
+    assert session.execute("work()").value == ([0, 1, 2, 3, 4], 0)
+    session.execute(
+        "with open('script.py', 'w') as file:\n"
+        f"    file.write({WITHIN_A_FUNCTION!r} + f'secure = {{secure!r}}\\nprint(*work())')"
+    )
+    assert session.bash("python3 script.py").stdout == "[0, 1, 2, 3, 4] 0\n"
+
+
 def test_blocking_and_awaiting(connected: Any) -> None:
     """While a task awaits what a connection receives, code may send by it and block."""
     code = """

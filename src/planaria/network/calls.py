@@ -70,13 +70,23 @@ class NetworkCalls:
                 connection = self._connections.get(number)
                 if connection is not None and self.loop is not None:
                     return None if connection.send_at_once(data, self.loop) else LATER
-            case "@network.poll", list(numbers), 0:
-                found = [self._connections.get(one) for one in numbers if isinstance(one, int)]
-                if len(found) == len(numbers) and all(
-                    one is not None and one.incoming.is_silent for one in found
-                ):
-                    return []
+            case "@network.poll", list(numbers), (int() | float() | None) as seconds:
+                patience = 0.0 if not may_wait else math.inf if seconds is None else seconds
+                return self._polled(numbers, patience, is_asked_for_now=seconds == 0)
         return LATER
+
+    def _polled(self, numbers: list[object], patience: float, *, is_asked_for_now: bool) -> object:
+        """What `poll` returns, or `LATER`."""
+        found = {one: self._connections.get(one) for one in numbers if isinstance(one, int)}
+        connections = [one.incoming for one in found.values() if one is not None]
+        if len(connections) < len(numbers):
+            return LATER
+        if is_asked_for_now and all(one.is_silent for one in connections):
+            return []
+        # Of several, none may be waited for alone.
+        moment = patience if len(connections) == 1 else 0.0
+        ready = [number for number, one in found.items() if one and one.incoming.is_readable_at_once(moment)]
+        return ready or LATER
 
     def receive_into(self, descriptor: int, buffer: memoryview) -> int:
         """Put into the code's own memory what a connection has received, where that takes a moment at most;

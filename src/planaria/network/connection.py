@@ -319,7 +319,7 @@ class Connection:
         scheme = request.url.partition("://")[0]
         secrets = self._policy.secrets
         carried = [one for one in secrets if may_carry(one, event, self._destination, scheme)]
-        values = [(one, one.current()) for one in carried]
+        values = [(one, await one.current()) for one in carried]
         for one, value in values:
             self._issued.add(one.name, value)
         scrubber = self._issued.scrubber()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from planaria.errors import Suspend
+from planaria.network.functions import called
 from planaria.network.policy import Decision, NetworkRequest
 from planaria.network.secrets import Scrubber
 
@@ -30,9 +30,7 @@ async def decided(
     that, since the function and its errors are the host's.
     """
     try:
-        decision = decide(request)
-        if inspect.isawaitable(decision):
-            decision = await decision
+        decision = await called(decide, request)
         if decision is None or isinstance(decision, (bool, str)):
             return decision
         if isinstance(decision, Mapping):

@@ -138,6 +138,12 @@ class Incoming:
         """
         return self._at_once(lambda: self.waiting.take(size), seconds, self._read_ahead) or b""
 
+    def is_readable_at_once(self, seconds: float) -> bool:
+        """Whether `receive` would return something at once, as far as that shows within `seconds` and a
+        moment.
+        """
+        return self._at_once(lambda: True, seconds, self._read_ahead) or False
+
     def receive_into(self, buffer: memoryview) -> int:
         """Put what `receive` would return into a buffer of the code's, where that takes a moment at most; its
         length, or 0: then `receive` finds out why. What is passed on as it comes is copied once so.

@@ -76,9 +76,10 @@ class Network:
         deny: rules for what may not, whatever `allow` says. Without a scheme such a rule is for every
             protocol, and then without a port for every port.
         secrets: values that requests may carry and the code never sees.
-        on_request: a function, plain or asynchronous, that is given each `NetworkRequest` and returns None
-            (the rules decide), True, False, a str (refused, for that reason), or a dict of the headers to
-            send. It may raise `planaria.Suspend`: an awaited request then waits for `execution.resolve`.
+        on_request: a function, asynchronous or plain (called on a thread), that is given each
+            `NetworkRequest` and returns None (the rules decide), True, False, a str (refused, for that
+            reason), or a dict of the headers to send. It may raise `planaria.Suspend`: an awaited request
+            then waits for `execution.resolve`.
         private: whether addresses that are not public (private, loopback, link-local …) may be reached by
             names that lead to them. A rule for the address itself, or for `localhost`, allows just that.
         timeout: how long connecting and each wait for a server may take, in seconds.

@@ -11,12 +11,13 @@ import html
 import json
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, quote_plus
 
+from planaria.network.functions import called
 from planaria.network.rules import Rule, parse_rule
 from planaria.parameters import suggest_field_names
 
@@ -30,7 +31,7 @@ __all__ = [
     "substitute_header",
 ]
 
-Value = str | Callable[[], str]
+Value = str | Callable[[], str | Awaitable[str]]
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PERCENT: Final = re.compile("%[0-9A-F]{2}")
@@ -53,7 +54,8 @@ class Secret:
 
     Args:
         name: a name, which is also that of the environment variable.
-        value: a str, or a function that returns one and is called for each request (tokens that change).
+        value: a str, or a function that returns one and is called for each request (tokens that change). It
+            may be asynchronous; a plain one is called on a thread.
         hosts: the hosts that may receive it, written as in the rules of a `Network`.
         header: the name and value of a header to add; `{}` stands for the secret.
         in_body: whether placeholders in the bodies of requests are exchanged too; such bodies are collected
@@ -84,12 +86,13 @@ class Secret:
             if not colon or "{}" not in value or not re.fullmatch(r"[A-Za-z0-9-]+", name):
                 raise ValueError(f"Secret {self.name!r}: header= is 'Name: value' with {{}} in the value")
 
-    def current(self) -> str:
-        """The value now. Raises PermissionError without the message of the function's own error, which may
-        have a value in it.
+    async def current(self) -> str:
+        """The value now; one that is constant is not waited for. Raises PermissionError without the message
+        of the function's own error, which may have a value in it.
         """
         try:
-            return _checked_value(self.name, self.value() if callable(self.value) else self.value)
+            value = await called(self.value) if callable(self.value) else self.value
+            return _checked_value(self.name, value)
         except Exception as error:
             raise PermissionError(
                 f"the function of secret {self.name!r} gave no value: {type(error).__name__}"

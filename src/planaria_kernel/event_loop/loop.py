@@ -5,7 +5,8 @@ the host answered a call. So `advance` runs what is ready and returns; the kerne
 with the calls that are open and the time of the next timer, with nothing of the guest left on the stack.
 
 Where that cannot be (`asyncio.run` deep inside a plain function), the loop blocks: `run_forever` makes open
-host calls one by one and sleeps until timers.
+host calls one by one and sleeps until timers. Calls that receive from connections wait together, and only
+when there is nothing else to do: what they wait for may be the answer to another call.
 
 Outside the sandbox there are sockets and threads too: see `native_loop.py`.
 """
@@ -21,7 +22,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from planaria_kernel.network import transports
+from planaria_kernel.network import link, transports
 
 __all__ = ["HostCalls", "Loop", "ParkingLoop"]
 
@@ -152,13 +153,19 @@ class HostCalls:
         """Whether a call of this loop is open."""
         return any(future.get_loop() is loop and not future.done() for future, *_ in self.open.values())
 
-    def pending_of(self, loop: asyncio.AbstractEventLoop) -> int | None:
-        """The oldest unreported call of a loop, if there is one."""
-        for number in self.new:
-            entry = self.open.get(number)
-            if entry is not None and entry[0].get_loop() is loop and not entry[0].done():
-                return number
-        return None
+    def new_of(self, loop: asyncio.AbstractEventLoop) -> list[int]:
+        """The unreported calls of a loop, the oldest first."""
+        entries = ((number, self.open.get(number)) for number in self.new)
+        return [
+            number
+            for number, entry in entries
+            if entry is not None and entry[0].get_loop() is loop and not entry[0].done()
+        ]
+
+    def source_of(self, number: int) -> int | None:
+        """The connection that an open call receives from, None for a call that does something else."""
+        _, name, args, _ = self.open[number]
+        return args[0] if name == link.RECEIVE else None
 
 
 class ParkingLoop(asyncio.BaseEventLoop):
@@ -215,7 +222,7 @@ class ParkingLoop(asyncio.BaseEventLoop):
 
     def has_new_calls(self) -> bool:
         """Whether one of its tasks has made a host call that is not sent yet."""
-        return self._calls.pending_of(self) is not None
+        return bool(self._calls.new_of(self))
 
     def raise_interrupt(self) -> None:
         """Raise KeyboardInterrupt if one came while the machinery of a loop ran."""
@@ -263,10 +270,10 @@ class ParkingLoop(asyncio.BaseEventLoop):
         self.raise_interrupt()
         self._take_due()
         if not self._ready and not self._stopping:
-            number = self._calls.pending_of(self)
-            if number is not None:
-                del self._calls.new[number]
-                self._block(number)
+            if numbers := self._calls.new_of(self):
+                for number in self._callable_now(numbers):
+                    del self._calls.new[number]
+                    self._block(number)
             else:
                 self.wait(self.next_timer())
             self._take_due()
@@ -275,6 +282,19 @@ class ParkingLoop(asyncio.BaseEventLoop):
             handle = ready.popleft()
             if not handle._cancelled:
                 handle._run()
+
+    def _callable_now(self, numbers: list[int]) -> list[int]:
+        """Which of some calls to make: the first that does not receive, or those that receive what has come;
+        that is waited for until the next timer.
+        """
+        sources = {}
+        for number in numbers:
+            source = self._calls.source_of(number)
+            if source is None:
+                return [number]
+            sources[number] = source
+        ready = transports.readable(sources.values(), self.next_timer())
+        return [number for number, source in sources.items() if source in ready]
 
     # -- what else there is to wait for ------------------------------------------------------------
 

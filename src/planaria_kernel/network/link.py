@@ -14,6 +14,7 @@ from planaria_kernel.namespaces.operations import Host
 
 __all__ = [
     "NO_NETWORK",
+    "RECEIVE",
     "awaited",
     "blocking",
     "connect",
@@ -30,6 +31,9 @@ NO_NETWORK: Final = (
     "the sandbox has no network: allow one (network=, or --allow on the command line), or use a callback, a "
     "mounted file or a tool"
 )
+
+#: The call that receives from a connection, whose number is its first argument.
+RECEIVE: Final = "@network.receive"
 
 _FIRST: Final = int(ipaddress.IPv4Address("198.18.0.1"))
 _MOST_NAMES: Final = 1 << 17

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from planaria_kernel.network import link
 from planaria_kernel.network.sockets import Socket, number_of
 
-__all__ = ["SocketTransport", "have_ssl", "sock_connect", "sock_recv", "sock_sendall"]
+__all__ = ["SocketTransport", "have_ssl", "readable", "sock_connect", "sock_recv", "sock_sendall"]
 
 _CHUNK: Final = 1 << 18
 #: How long a wait for data goes on before it is asked again: a connection in a pool may be idle for hours.
@@ -31,6 +31,11 @@ def have_ssl() -> None:
 
         importlib.reload(sslproto)
         base_events.ssl = ssl
+
+
+def readable(connections: Iterable[int], seconds: float | None) -> set[int]:
+    """Block until one of the host's connections has something, at most so long; which have."""
+    return set(link.blocking("poll", list(set(connections)), seconds))
 
 
 async def sock_connect(sock: Any, address: Any) -> None:

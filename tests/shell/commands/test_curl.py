@@ -163,6 +163,17 @@ curl -sS -f --fail-with-body URL/status/404
 curl -sS -e ';auto' -L URL/redirect?to=/echo
 curl -s --json a --json b URL/echo
 curl -s --json a -d b URL/echo
+curl -s --proto =https http://URL/bytes/3
+curl -s --proto =http,https URL/bytes/3
+curl -s --proto -all,http URL/bytes/3
+curl -s --proto -http URL/bytes/3
+curl -s --proto =https --proto http URL/bytes/3
+curl -sL --proto-redir =https URL/redirect?to=/echo
+curl -sL --proto-redir =http URL/redirect?to=/echo
+curl -s --proto-redir =https URL/bytes/3
+curl -s --proto-redir =https -w '%{redirect_url}' URL/redirect?to=/echo
+curl -s -w '%{redirect_url}' URL/redirect?to=ftp://localhost/x
+curl -s -w '%{redirect_url}' URL/redirect?to=foo://x/
 """.strip().splitlines()
 
 #: So do these from curl 8.14 on; older ones say it in other words, or do something else.
@@ -202,6 +213,8 @@ curl -s -w '%{unknown} %{num_retries} \q %' -o got URL/bytes/0
 curl -s -w @missing URL/bytes/1
 curl --silen URL/echo
 curl -s -T data -T headers URL/echo URL/body
+curl -sS --proto =https http://URL/bytes/3
+curl -sSL --proto-redir =https URL/redirect?to=/echo
 """.strip().splitlines()
 
 

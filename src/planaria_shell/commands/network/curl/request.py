@@ -15,7 +15,7 @@ from planaria_shell.commands.network.exchange import SCHEME, Answer, Body, Place
 from planaria_shell.toolkit.invocation import Invocation
 from planaria_shell.toolkit.streams import decode, encode
 
-__all__ = ["REDIRECTS", "VERSION", "Request", "first_request", "redirected"]
+__all__ = ["REDIRECTS", "VERSION", "Request", "first_request", "redirect_url", "redirected"]
 
 #: What it says it is; options and messages are those of this version.
 VERSION: Final = "8.14.1"
@@ -149,12 +149,17 @@ def _given_headers(call: Invocation, options: Given) -> list[tuple[str, str | No
     return found
 
 
-def redirected(request: Request, answer: Answer, options: Given) -> Request:
-    """The request that an answer leads to. Raises ValueError and LookupError as `parse_place`."""
+def redirect_url(request: Request, answer: Answer) -> str:
+    """The URL that an answer leads to."""
     location = (answer.get("Location") or "").replace(" ", "%20")
     if found := SCHEME.match(location):
         location = found[0].lower() + location[found.end() :]
-    place = parse_place(urljoin(request.place.url, location))
+    return urljoin(request.place.url, location)
+
+
+def redirected(request: Request, answer: Answer, options: Given) -> Request:
+    """The request that an answer leads to. Raises ValueError and LookupError as `parse_place`."""
+    place = parse_place(redirect_url(request, answer))
     method, body, kind = request.method, request.body, request.kind
     becomes_get = (
         method == "POST" and answer.status in (301, 302) and not options.has(f"post{answer.status}")

@@ -14,7 +14,14 @@ from typing import Final
 from planaria_shell.commands.network.cookies import Cookies
 from planaria_shell.commands.network.curl.bodies import CannotRead
 from planaria_shell.commands.network.curl.options import Given
-from planaria_shell.commands.network.curl.request import REDIRECTS, Request, first_request, redirected
+from planaria_shell.commands.network.curl.protocols import is_enabled
+from planaria_shell.commands.network.curl.request import (
+    REDIRECTS,
+    Request,
+    first_request,
+    redirect_url,
+    redirected,
+)
 from planaria_shell.commands.network.curl.write_out import Figures
 from planaria_shell.commands.network.exchange import SCHEME, Answer, Failure, Kind, Place, exchange
 from planaria_shell.toolkit.invocation import Invocation
@@ -167,13 +174,16 @@ def _first(settings: Settings, url: str, upload: str | None) -> Request:
     if not SCHEME.match(url):
         url = f"{settings.given.value('proto-default') or 'http'}://{url}"
     try:
-        return first_request(call, settings.given, url, upload)
+        request = first_request(call, settings.given, url, upload)
     except LookupError as error:
         raise _Stop(1, f'Protocol "{error.args[0]}" not supported') from None
     except ValueError as error:
         raise _Stop(3, f"URL rejected: {error}") from None
     except CannotRead:
         raise _Stop(26, _CANNOT_READ) from None
+    if not is_enabled(request.place.scheme, settings.given):
+        raise _Stop(1, f'Protocol "{request.place.scheme}" disabled')
+    return request
 
 
 def _transfer(
@@ -200,7 +210,7 @@ def _transfer(
                 _head(settings, output, request, answer)
                 if not (goes_on and (given.has("location") or given.has("location-trusted"))):
                     if goes_on:
-                        figures.redirect_url = _next(request, answer, given).place.url
+                        figures.redirect_url = redirect_url(request, answer)
                     yield from _body(settings, output, request, answer, figures, resumed)
                     return
                 if 0 <= most <= figures.num_redirects:
@@ -222,13 +232,20 @@ def _transfer(
 
 def _next(request: Request, answer: Answer, given: Given) -> Request:
     try:
-        return redirected(request, answer, given)
+        following = redirected(request, answer, given)
     except LookupError as error:
         if error.args[0] not in _PROTOCOLS:
             raise _Stop(1, f"{_REDIRECTED}: Unsupported URL scheme") from None
-        raise _Stop(1, f'Protocol "{error.args[0]}" disabled (in redirect)') from None
+        raise _disabled(error.args[0]) from None
     except ValueError as error:
         raise _Stop(3, f"{_REDIRECTED}: {error}") from None
+    if not is_enabled(following.place.scheme, given, is_redirect=True):
+        raise _disabled(following.place.scheme)
+    return following
+
+
+def _disabled(scheme: str) -> _Stop:
+    return _Stop(1, f'Protocol "{scheme}" disabled (in redirect)')
 
 
 def _asked(settings: Settings, request: Request, figures: Figures, began: float) -> Answer:
