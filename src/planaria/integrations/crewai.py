@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from crewai.tools import BaseTool
+from crewai.tools import BaseTool, ToolFailure
 from pydantic import PrivateAttr
 
-from planaria.integrations.session_tools import SessionTool, session_tools
+from planaria.integrations.session_tools import Answer, SessionTool, session_tools
 
 if TYPE_CHECKING:
     from planaria.session._sync.session import Session
@@ -16,7 +16,9 @@ __all__ = ["tools"]
 
 
 def tools(session: Session) -> list[BaseTool]:
-    """`run_python`, `run_bash`, `read_file` and `write_file` on a session. Figures are mentioned only."""
+    """`run_python`, `run_bash`, `read_file` and `write_file` on a session. Figures are mentioned only; what
+    fails is a ToolFailure.
+    """
     return [_Tool(one) for one in session_tools(session)]
 
 
@@ -33,18 +35,19 @@ class _Tool(BaseTool):
         )
         self._tool = tool
 
-    def _run(self, **arguments: Any) -> str:
-        return _text(self._tool.call(**arguments))
+    def _run(self, **arguments: Any) -> str | ToolFailure:
+        return _output(self._tool.call(**arguments))
 
-    async def _arun(self, **arguments: Any) -> str:
-        return _text(await self._tool.acall(**arguments))
+    async def _arun(self, **arguments: Any) -> str | ToolFailure:
+        return _output(await self._tool.acall(**arguments))
 
 
 def _never(*_: Any) -> bool:
     return False
 
 
-def _text(answer: Any) -> str:
+def _output(answer: Answer) -> str | ToolFailure:
     number = len(answer.images)
     figures = [f"({number} {'figure' if number == 1 else 'figures'}, not shown here)"] if number else []
-    return "\n".join([answer.text, *figures]).strip("\n")
+    text = "\n".join([answer.text, *figures]).strip("\n")
+    return ToolFailure(message=text) if answer.is_error else text
