@@ -24,6 +24,8 @@ __all__ = ["AzureServer", "GoogleServer"]
 _BUCKET = "snapshots"
 _MODULES = Path(__file__).resolve().parents[2] / ".venv-integrations" / "node_modules"
 _ADDRESS = "127.0.0.1"
+#: What starting a server and one answer of it may take, in seconds.
+_PATIENCE = 120
 #: The name by which fake-gcs-server answers as the XML API does.
 _PUBLIC = "storage.googleapis.com"
 
@@ -40,17 +42,21 @@ class _Server:
         self._process = subprocess.Popen(
             [*command, port_option, str(self.port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
+        deadline = time.monotonic() + _PATIENCE
         while True:
             with socket.socket() as connection:
                 if connection.connect_ex((_ADDRESS, self.port)) == 0:
                     break
             if self._process.poll() is not None:
                 raise RuntimeError(f"{command[0]} has ended with status {self._process.returncode}")
+            if time.monotonic() > deadline:
+                self._process.kill()
+                raise RuntimeError(f"{command[0]} does not listen after {_PATIENCE} seconds")
             time.sleep(0.1)
         self.bucket = f"{self.scheme}://{_BUCKET}"
 
     def _request(self, method: str, path: str, headers: dict[str, str], body: bytes = b"") -> None:
-        connection = http.client.HTTPConnection(_ADDRESS, self.port)
+        connection = http.client.HTTPConnection(_ADDRESS, self.port, timeout=_PATIENCE)
         connection.request(method, path, body, headers)
         answer = connection.getresponse()
         if answer.status >= 300:
@@ -137,7 +143,7 @@ def _front_of(port: int) -> type[BaseHTTPRequestHandler]:
     turn = threading.Lock()
 
     def ask(method: str, path: str, body: bytes = b"") -> tuple[int, list[tuple[str, str]], bytes]:
-        connection = http.client.HTTPConnection(_ADDRESS, port)
+        connection = http.client.HTTPConnection(_ADDRESS, port, timeout=_PATIENCE)
         connection.request(method, path, body, {"Host": _PUBLIC})
         answer = connection.getresponse()
         data = answer.read()

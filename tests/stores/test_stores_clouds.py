@@ -36,10 +36,10 @@ def store(server: AzureServer | GoogleServer, tmp_path: Path) -> Iterator[Object
     opened.close()
 
 
-def test_by_url(server: AzureServer | GoogleServer, tmp_path: Path) -> None:
+def test_by_url(server: AzureServer | GoogleServer, store: ObjectStore, tmp_path: Path) -> None:
     """By a URL with the address of a server, any process finds what another has saved."""
     place = f"{server.bucket}/{tmp_path.name}?{urlencode(server.options)}"
-    check_place(place)
+    check_place(place, store)
 
 
 def test_what_is_expected(store: ObjectStore) -> None:

@@ -17,6 +17,7 @@ from shared_places import check_place
 
 import planaria
 from planaria.stores.collection import PLACE, Collection
+from planaria.stores.objects import ObjectStore
 from planaria.stores.opening import open_store
 
 pytestmark = pytest.mark.slow
@@ -38,9 +39,11 @@ def place(object_server: ObjectServer, tmp_path: Path) -> str:
     return f"{object_server.bucket}/{tmp_path.parent.name}-{tmp_path.name}?{urlencode(object_server.options)}"
 
 
-def test_s3(place: str) -> None:
+def test_s3(place: str, object_server: ObjectServer) -> None:
     """By a URL, any process finds what another has saved; garbage is removed."""
-    check_place(place)
+    collector = ObjectStore(place.partition("?")[0], grace=0.0, options=object_server.options)
+    check_place(place, collector)
+    collector.close()
 
 
 def test_the_first_of_two_saves_succeeds(place: str) -> None:
