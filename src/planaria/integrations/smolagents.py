@@ -15,6 +15,9 @@ from planaria.session.parameters import suggest_session_options
 __all__ = ["PlanariaExecutor"]
 
 _FINAL_ANSWER = "final_answer"
+#: The label of the state that a step began with.
+_BEFORE = "before this step"
+_UNDONE = "Variables and files are again as they were before this step."
 
 
 class PlanariaExecutor(PythonExecutor):
@@ -24,11 +27,13 @@ class PlanariaExecutor(PythonExecutor):
     the sandbox calls them as functions. Any import works that the sandbox has.
 
     Args:
+        undo_failed_steps: whether a step that raises leaves no trace in the session, and says so.
         arguments: those of `planaria.Session`: `limits`, `mounts`, `network` and so on.
     """
 
     @suggest_session_options(SessionArguments.__annotations__)
-    def __init__(self, **arguments: Unpack[SessionArguments]) -> None:
+    def __init__(self, *, undo_failed_steps: bool = False, **arguments: Unpack[SessionArguments]) -> None:
+        self._undoes = undo_failed_steps
         self._code = CodeSession(arguments)
         self.session = self._code.session
         """The session, for checkpoints, forks, snapshots."""
@@ -46,13 +51,20 @@ class PlanariaExecutor(PythonExecutor):
 
     def __call__(self, code_action: str) -> CodeOutput:
         """Execute one step. Raises InterpreterError, with the traceback, for what the code raises."""
+        if self._undoes:
+            # Not left to `undo`: before quick steps a session need not keep its state by itself.
+            self.session.checkpoint(_BEFORE)
         outcome = self._code.run(code_action)
         result = outcome.result
         logs = self.state["_print_outputs"] = result.stdout + result.stderr
         if outcome.final is not None:
             return CodeOutput(output=outcome.final[0], logs=logs, is_final_answer=True)
         if result.error is not None:
-            raise InterpreterError(result.error.traceback or str(result.error)) from result.error
+            message = result.error.traceback or str(result.error)
+            if self._undoes:
+                self.session.rewind(_BEFORE)
+                message = f"{message.rstrip()}\n{_UNDONE}"
+            raise InterpreterError(message) from result.error
         return CodeOutput(output=result.value, logs=logs, is_final_answer=False)
 
     def cleanup(self) -> None:

@@ -80,6 +80,21 @@ def test_failed_step_keeps_what_it_printed(executor: PlanariaExecutor) -> None:
     assert executor.state["_print_outputs"] == "before\n"
 
 
+def test_failed_steps_are_undone() -> None:
+    """Where it is asked for, variables and files are as before the step that failed, and its error says so."""
+    executor = PlanariaExecutor(undo_failed_steps=True)
+    executor.send_tools({"final_answer": FinalAnswerTool()})
+    executor("names = ['a']")
+    with pytest.raises(
+        InterpreterError, match=r"ZeroDivisionError.*\nVariables and files are again as they were"
+    ):
+        executor("names.append('b')\nopen('b.txt', 'w').close()\n1 / 0")
+    assert executor("import os\nnames, os.path.exists('b.txt')").output == (["a"], False)
+    assert executor("names.append('c')\nfinal_answer(names)").output == ["a", "c"]
+    assert executor("names").output == ["a", "c"]
+    executor.cleanup()
+
+
 def test_images_are_images_on_both_sides(executor: PlanariaExecutor) -> None:
     """Images are given to tools and come back as PIL images, also as the last value and the final answer."""
     executor.send_variables({"picture": PIL.Image.new("RGB", (2, 3), "red")})
