@@ -149,6 +149,9 @@ class _Host:
     def receive(self, descriptor: int, buffer: memoryview) -> int:
         return 0
 
+    def send(self, descriptor: int, buffer: memoryview) -> int:
+        return 0
+
 
 @pytest.mark.parametrize(
     "report",

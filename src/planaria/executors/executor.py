@@ -70,6 +70,9 @@ class Host(Protocol):
     def receive(self, descriptor: int, buffer: memoryview) -> int:
         """Put what a connection has received into a buffer; its length, 0 for nothing yet. Raises OSError."""
 
+    def send(self, descriptor: int, buffer: memoryview) -> int:
+        """Take from a buffer what a connection sends; its length, 0 for nothing yet. Raises OSError."""
+
 
 class Entered(NamedTuple):
     """What one entry into the kernel ended with."""

@@ -98,6 +98,7 @@ class MachineFactory:
             on_output=self.host.output,
             # What is repeated gets from the journal what the host answered.
             receive=self.host.receive if self.journal is None else None,
+            send=self.host.send if self.journal is None else None,
         )
         self.connect(wasi)
         with host_resources("a new sandbox"):

@@ -122,6 +122,9 @@ class BuildingHost:
     def receive(self, descriptor: int, buffer: memoryview) -> int:
         raise OSError(errno.EBADF, "there is no network here")
 
+    def send(self, descriptor: int, buffer: memoryview) -> int:
+        raise OSError(errno.EBADF, "there is no network here")
+
 
 def _make(
     recipe: Recipe, trees: Mapping[str, MemorySnapshot], patience: float, memory_limit: int | None

@@ -10,6 +10,7 @@ from typing import Final, cast
 
 import h11
 
+from planaria.network.passing import body_length, note_passed
 from planaria.network.policy import NetworkRequest
 from planaria.network.secrets import Scrubber
 
@@ -86,7 +87,9 @@ class AnswerReader:
 
     def begin_next(self) -> bool:
         """Be through with the request on both sides; False while its body is still being sent."""
-        if not self._guest.our_state is self._guest.their_state is h11.DONE:
+        is_done = self._guest.our_state is self._guest.their_state is h11.DONE
+        # Of a body that is passed on, only what sends it knows the end.
+        if not is_done or self._server.our_state is h11.SEND_BODY:
             return False
         self._guest.start_next_cycle()
         return True
@@ -119,8 +122,7 @@ class AnswerReader:
         self._request.bytes_received += count
         if self._to_pass:
             return
-        # h11 would copy each part twice, and needs no more than their length.
-        self._sent(h11.Data(data=cast(bytes, _Passed(self._passed))))
+        note_passed(self._guest, self._passed)
         self._end()
         self.is_reusable = self._is_kept
         self._note_end()
@@ -256,24 +258,11 @@ class AnswerReader:
         return self._guest.send_with_data_passthrough(event) or []
 
 
-class _Passed:
-    """Data that went another way: any object with a length may be data (h11's manual, "Sendfile")."""
-
-    __slots__ = ("_length",)
-
-    def __init__(self, length: int) -> None:
-        self._length = length
-
-    def __len__(self) -> int:
-        return self._length
-
-
 def _plain_length(event: h11.Response) -> tuple[int | None, bool]:
     """The length of a body that is framed by nothing else, and whether the connection is kept after it."""
-    fields = [(name, value.lower()) for name, value in event.headers]
-    lengths = [value for name, value in fields if name == b"content-length"]
-    if len(lengths) != 1 or any(name == b"transfer-encoding" for name, _ in fields):
+    length = body_length(event)
+    if length is None:
         return None, False
-    options = b",".join(value for name, value in fields if name == b"connection").split(b",")
+    options = b",".join(value.lower() for name, value in event.headers if name == b"connection").split(b",")
     is_kept = event.http_version == b"1.1" and b"close" not in (option.strip() for option in options)
-    return int(lengths[0]), is_kept
+    return length, is_kept

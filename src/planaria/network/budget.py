@@ -29,7 +29,7 @@ class Account(Protocol):
         """A request is sent now."""
 
     def sent(self, count: int) -> None:
-        """So many bytes are sent."""
+        """So many bytes are sent; fewer than none take back what was not sent after all."""
 
     def received(self, count: int) -> None:
         """So many bytes were received."""

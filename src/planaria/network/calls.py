@@ -94,10 +94,23 @@ class NetworkCalls:
 
         For the thread that the code runs on.
         """
+        return self._described(descriptor).incoming.receive_into(buffer)
+
+    def send_from(self, descriptor: int, buffer: memoryview) -> int:
+        """Send from the code's own memory what a connection passes on as it comes, where that takes a moment
+        at most; the length of what was taken, or 0: then `send` is to be asked. Raises OSError for a
+        descriptor that is none.
+
+        For the thread that the code runs on.
+        """
+        connection = self._described(descriptor)
+        return 0 if self.loop is None else connection.send_from(buffer, self.loop)
+
+    def _described(self, descriptor: int) -> Connection:
         connection = self._descriptors.get(descriptor)
         if connection is None:
             raise OSError(errno.EBADF, "no connection that is open here has this descriptor")
-        return connection.incoming.receive_into(buffer)
+        return connection
 
     def environment(self) -> dict[str, str]:
         """The variables that hold placeholders."""

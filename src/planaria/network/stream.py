@@ -111,10 +111,17 @@ class TcpStream(ByteStream):
         """Block until there may be something to receive, for so many seconds at most. From any thread; the
         connection may be closed meanwhile.
         """
+        self._wait(select.POLLIN, seconds)
+
+    def wait_for_output(self, seconds: float) -> None:
+        """Block until the system may take something to send; as `wait_for_input`."""
+        self._wait(select.POLLOUT, seconds)
+
+    def _wait(self, event: int, seconds: float) -> None:
         descriptor = self._socket.fileno()
         if descriptor >= 0:
             poll = select.poll()
-            poll.register(descriptor, select.POLLIN)
+            poll.register(descriptor, event)
             poll.poll(seconds * 1e3)
 
     def is_alive(self) -> bool:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["Upstream", "connect", "resolve"]
 
 _CHUNK: Final = 1 << 16
+#: How much is encrypted at once of what the code has in a buffer.
+_MOST_ENCRYPTED: Final = 1 << 17
 #: The longest certificate that the code is shown.
 _MOST_CERTIFICATE: Final = (1 << 16) - 1
 
@@ -36,7 +38,7 @@ class Upstream:
         self._port = port
         self._stream: ByteStream | None = None
         #: What the system did not take at once.
-        self._unsent = b""
+        self._unsent: bytes | memoryview = b""
         #: The proxy that it goes by, and whether that sees bytes alone.
         self._way: tuple[ForwardProxy | None, bool] = (None, False)
         self.tls = False
@@ -119,15 +121,40 @@ class Upstream:
         except OSError as error:
             raise self._reset(error) from None
 
-    def write_nowait(self, data: bytes) -> None:
-        """Send data; `flush` sends what the system did not take. Raises ConnectionResetError."""
+    def write_nowait(self, data: bytes | memoryview) -> None:
+        """Send data that does not change; `flush` sends what the system did not take. Raises
+        ConnectionResetError.
+        """
         if self._stream is None:
             raise ConnectionResetError("the connection is closed")
         if self._unsent or not isinstance(self._stream, TcpStream):
-            self._unsent += data
+            self._unsent = b"".join([self._unsent, data])
             return
+        self._unsent = memoryview(data)
+        self.flush_nowait()
+
+    def flush_nowait(self) -> None:
+        """Send what the system takes of what is unsent. Raises ConnectionResetError."""
+        if isinstance(self._stream, TcpStream):
+            try:
+                self._unsent = self._unsent[self._stream.send_nowait(self._unsent) :]
+            except OSError as error:
+                raise self._reset(error) from None
+
+    def send_from_nowait(self, buffer: memoryview) -> int:
+        """Send from a buffer, when nothing is unsent; the length of what was taken. Raises
+        ConnectionResetError.
+
+        TLS has to go on with what it began with, so a copy is made of that.
+        """
+        if not isinstance(self._stream, TcpStream):
+            return 0
+        if self._stream.is_encrypted:
+            data = bytes(buffer[:_MOST_ENCRYPTED])
+            self.write_nowait(data)
+            return len(data)
         try:
-            self._unsent = data[self._stream.send_nowait(data) :]
+            return self._stream.send_nowait(buffer)
         except OSError as error:
             raise self._reset(error) from None
 
@@ -141,6 +168,12 @@ class Upstream:
         stream = self._stream
         if isinstance(stream, TcpStream):
             stream.wait_for_input(seconds)
+
+    def wait_for_output(self, seconds: float) -> None:
+        """Block until the system may take something to send, for so many seconds at most; from any thread."""
+        stream = self._stream
+        if isinstance(stream, TcpStream):
+            stream.wait_for_output(seconds)
 
     # -- with waiting ----------------------------------------------------------------------------------------
 

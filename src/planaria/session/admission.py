@@ -85,6 +85,15 @@ class Admission:
         execution.is_noticed = True
         return self.network.receive_into(descriptor, buffer)
 
+    def send(self, execution: ExecutionState, descriptor: int, buffer: memoryview) -> int:
+        """Send from a buffer of the code's; the length of what was taken, 0 when that is not a matter of a
+        moment. Raises OSError.
+        """
+        if self.network is None:
+            raise OSError(errno.EBADF, "this session has no network")
+        execution.is_noticed = True
+        return self.network.send_from(descriptor, buffer)
+
     def named(self, name: str) -> Callback | None:
         """The function that the kernel calls by this name."""
         match name[:1]:

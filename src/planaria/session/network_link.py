@@ -66,6 +66,12 @@ class NetworkLink:
         """
         return self._calls.receive_into(descriptor, buffer)
 
+    def send_from(self, descriptor: int, buffer: memoryview) -> int:
+        """Send from a buffer of the code's; the length of what was taken, 0 when that is not a matter of a
+        moment. Raises OSError.
+        """
+        return self._calls.send_from(descriptor, buffer)
+
     def is_held(self, call: HostCall) -> bool:
         """Whether the connection that a call reads from has a request that waits for a decision."""
         return self._calls.is_held(call.args[0])

@@ -91,3 +91,10 @@ class WeakHost:
         if engine.execution is None:
             raise OSError(errno.EBADF, "the host is asked by executions only")
         return engine.host_calls.admission.receive(engine.execution, descriptor, buffer)
+
+    def send(self, descriptor: int, buffer: memoryview) -> int:
+        """Take from a buffer what a connection sends; its length, 0 for nothing yet. Raises OSError."""
+        engine = self._found()
+        if engine.execution is None:
+            raise OSError(errno.EBADF, "the host is asked by executions only")
+        return engine.host_calls.admission.send(engine.execution, descriptor, buffer)

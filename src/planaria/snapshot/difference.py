@@ -160,6 +160,9 @@ class _Silent:
     def receive(self, descriptor: int, buffer: memoryview) -> int:
         raise OSError(errno.EBADF, "there is no network here")
 
+    def send(self, descriptor: int, buffer: memoryview) -> int:
+        raise OSError(errno.EBADF, "there is no network here")
+
 
 class _Kernel:
     """A snapshot restored to be inspected, and discarded afterwards."""

@@ -36,6 +36,8 @@ _LARGE: Final = 1 << 16
 #: So many small ones are filled so after each large one: a reader with a buffer asks for the rest and refills
 #: its buffer, before it has another large one filled.
 _SMALL_ONES: Final = 2
+#: From this size on data is first offered to the system, which takes it without a copy if it is of a body.
+_LARGE_SENT: Final = 1 << 12
 
 NOTHING_ELSE: Final = "nothing else runs that could send to this end of the pair of sockets"
 
@@ -55,12 +57,17 @@ class _Connection:
         self.other: _Connection | None = None
         #: How many small buffers the system may fill.
         self.small_ones = 0
-        #: What the system fills buffers by: the host's connection, which it does not own.
-        self.system: system_socket | None = None
+        self._system: system_socket | None = None
+
+    def direct(self) -> system_socket | None:
+        """What the system fills and empties buffers by: the host's connection, which it does not own."""
+        if self._system is None and self.number is not None:
+            self._system = system_socket(AF_INET, SOCK_STREAM, 0, link.descriptor_of(self.number))
+        return self._system
 
     def __del__(self) -> None:
-        if self.system is not None:
-            self.system.detach()
+        if self._system is not None:
+            self._system.detach()
 
 
 _open: dict[int, _Connection] = {}
@@ -282,14 +289,9 @@ class Socket:
             connection.small_ones -= 1
         else:
             return 0
-        system = connection.system
-        if system is None:
-            if connection.number is None:
-                return 0
-            descriptor = link.descriptor_of(connection.number)
-            system = connection.system = system_socket(AF_INET, SOCK_STREAM, 0, descriptor)
+        system = connection.direct()
         try:
-            return system.recv_into(buffer)
+            return 0 if system is None else system.recv_into(buffer)
         except OSError:
             return 0
 
@@ -300,7 +302,10 @@ class Socket:
         return self.recv_into(buffer, nbytes, flags), None
 
     def send(self, data: Any, flags: int = 0, /) -> int:
-        part = bytes(memoryview(data).cast("B")[:_TO_HOST])
+        view = memoryview(data).cast("B")
+        if len(view) >= _LARGE_SENT and (count := self._sent_from(view)):
+            return count
+        part = bytes(view[:_TO_HOST])
         other = self._connection().other
         if other is not None:
             if other.ended:
@@ -312,8 +317,18 @@ class Socket:
 
     def sendall(self, data: Any, flags: int = 0, /) -> None:
         view = memoryview(data).cast("B")
-        for start in range(0, len(view), _TO_HOST):
-            self.send(view[start : start + _TO_HOST], flags)
+        while view:
+            view = view[self.send(view, flags) :]
+
+    def _sent_from(self, data: memoryview) -> int:
+        """Have the host send from where the data is, without a copy; how much it took, or 0 where it has to
+        be asked.
+        """
+        system = self._connection().direct()
+        try:
+            return 0 if system is None else system.send(data)
+        except OSError:
+            return 0
 
     def sendmsg(self, buffers: Any, *others: Any) -> int:
         return self.send(b"".join(bytes(one) for one in buffers))

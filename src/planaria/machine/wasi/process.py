@@ -45,6 +45,7 @@ class ProcessCalls(Calls):
     arguments: Sequence[bytes]
     environment: Sequence[bytes]
     receive: Callable[[int, memoryview], int] | None
+    send: Callable[[int, memoryview], int] | None
 
     # -- arguments and environment -----------------------------------------------------------------
 
@@ -126,7 +127,7 @@ class ProcessCalls(Calls):
     def sched_yield(self) -> int:
         return 0
 
-    # -- sockets: none but connections that were opened elsewhere, which data is received from -------
+    # -- sockets: none but connections that were opened elsewhere, for data both ways ----------------
 
     def _no_socket(self, fd: int) -> int:
         return int(Errno.NOTSOCK if fd in self.table.open else Errno.BADF)
@@ -149,7 +150,16 @@ class ProcessCalls(Calls):
         return 0
 
     def sock_send(self, fd: int, vectors: int, count: int, flags: int, size: int) -> int:
-        return self._no_socket(fd)
+        if self.send is None or fd in self.table.open:
+            return self._no_socket(fd)
+        memory = self.memory
+        memory.require(size, 4)
+        [(at, length), *_] = memory.vectors(vectors, count) or [(0, 0)]
+        sent = self.send(fd, memory.view[at : at + length]) if length else 0
+        if not sent:
+            return int(Errno.AGAIN)
+        U32.pack_into(memory.view, size, sent)
+        return 0
 
     def sock_shutdown(self, fd: int, how: int) -> int:
         return self._no_socket(fd)

@@ -72,7 +72,8 @@ class Wasi(FileCalls, PathCalls, PollCalls):
     which the guest sees as its errno. `sleep(seconds)` waits and returns False when it was interrupted: the
     guest's sleep is over then, and the interrupting side makes the guest notice. `limit` is the greatest
     number of open descriptors. `receive(descriptor, buffer)` puts into a buffer what a connection of the
-    host's has received for the guest; its length, 0 for nothing yet. Set `memory` before the guest runs.
+    host's has received for the guest; its length, 0 for nothing yet. `send(descriptor, buffer)` takes from a
+    buffer what such a connection sends; its length. Set `memory` before the guest runs.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         on_input: Callable[[int], bytes] = _end_of_file,
         sleep: Callable[[float], bool] = _sleep,
         receive: Callable[[int, memoryview], int] | None = None,
+        send: Callable[[int, memoryview], int] | None = None,
         limit: int = 1024,
     ) -> None:
         self.memory = memory or _no_memory()
@@ -103,6 +105,7 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         self.held = HeldOutput()
         self.sleep = sleep
         self.receive = receive
+        self.send = send
         #: Permission bits that new files and directories do not get; preview 1 cannot tell it.
         self.umask = 0o022
         self.largest_file = OFFSET_LIMIT

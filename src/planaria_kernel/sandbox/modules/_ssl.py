@@ -324,7 +324,7 @@ class _SocketEnd:
         except BlockingIOError:
             raise SSLWantReadError(SSL_ERROR_WANT_READ, "The operation did not complete (read)") from None
 
-    def send(self, data: bytes) -> int:
+    def send(self, data: Any) -> int:
         try:
             return Socket.send(self._socket, data)
         except ConnectionAbortedError as error:  # where the server is connected to at the first request
@@ -349,7 +349,7 @@ class _BufferEnd:
         buffer[: len(data)] = data
         return len(data)
 
-    def send(self, data: bytes) -> int:
+    def send(self, data: Any) -> int:
         return self._outgoing.write(data)
 
 
@@ -400,7 +400,7 @@ class _Connection:
         return self._end.receive_into(view[:size] if size else view)
 
     def write(self, data: Any, /) -> int:
-        return int(self._end.send(bytes(data)))
+        return int(self._end.send(memoryview(data).cast("B")))
 
     def pending(self) -> int:
         return 0
