@@ -8,7 +8,6 @@ they are.
 
 from __future__ import annotations
 
-import math
 import ssl
 import time
 from collections.abc import Coroutine, Iterable, Mapping
@@ -25,7 +24,8 @@ from planaria.network.budget import Account
 from planaria.network.decisions import decided
 from planaria.network.hosts import canonical_host
 from planaria.network.incoming import Incoming
-from planaria.network.passing import body_length, note_passed, without_body
+from planaria.network.outgoing import Outgoing
+from planaria.network.passing import PassedBody, passed_length, without_body
 from planaria.network.policy import Network, NetworkRequest
 from planaria.network.proxy_settings import ForwardProxy, proxy_for
 from planaria.network.requests import Body, by_proxy, forwarded, wants_upgrade
@@ -35,13 +35,8 @@ from planaria.network.upstream import Upstream
 
 __all__ = ["Connection"]
 
-#: The longest data that is sent without the event loop, and that the system is given at once.
+#: The longest data that is sent without the event loop.
 _MOST_SENT: Final = 1 << 18
-_MOST_GIVEN: Final = 1 << 20
-#: How long a thread sends, or waits for the system to, before it leaves that to the event loop, in seconds.
-_MOMENT: Final = 0.02
-#: From this length on a body is passed on as it comes.
-_LONG: Final = 1 << 16
 #: What the code's side of TLS begins with, in both directions (`planaria_kernel/sandbox/modules/_ssl.py`).
 _HELLO: Final = b"\x16planaria"
 #: The longest head of a request.
@@ -55,13 +50,6 @@ def _run_through(coroutine: Coroutine[object, object, None]) -> None:
     except StopIteration:
         return
     raise AssertionError("a request that nothing had to be waited for waits")
-
-
-def _passed_length(received: h11.Request, sent: h11.Request) -> int:
-    """The length of a body that need not be looked at, 0 where there is none."""
-    length = body_length(received)
-    is_same = length is not None and length == body_length(sent)
-    return length if length is not None and length >= _LONG and is_same else 0
 
 
 class _TooEarly(Exception):
@@ -83,21 +71,17 @@ class Connection:
         is_raw = policy.is_raw(host, port)
         self.incoming = Incoming(policy, budget, self._upstream, host, self._turns, self._note, is_raw=is_raw)
         """What the server sends."""
+        self._outgoing = Outgoing(budget, self._upstream, self.incoming, self._turns, self._fail)
         self._guest = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD)
         self._server: h11.Connection | None = None
         self._request: NetworkRequest | None = None
         #: A request that waits for a decision.
         self._held: h11.Request | None = None
         self._body = Body(None, ())
-        #: How many bytes of a body are still to come that is passed on as it comes.
-        self._to_pass = 0
         #: What the code has not been told yet, which its next `send` raises.
         self._failure: Exception | None = None
         self._started = 0.0
         self._has_sent = False
-        self._sending = anyio.Lock(fast_acquire=True)
-        #: Whether the thread that the code runs on sends, which waits for nothing.
-        self._is_prompt = False
 
     async def open(self) -> None:
         """Connect, unless whether that is allowed is decided for each request."""
@@ -203,7 +187,7 @@ class Connection:
         Raises Suspend when `on_request` does; `decide` continues then.
         """
         with self._turns.of_task():
-            async with self._sending:
+            async with self._outgoing.lock:
                 await self._pass_to_server(data, may_greet=may_greet)
 
     async def _pass_to_server(self, data: bytes, *, may_greet: bool) -> None:
@@ -213,15 +197,16 @@ class Connection:
         if self.incoming.is_broken:
             raise ConnectionResetError("the connection was closed after a request that failed")
         try:
-            if may_greet and not self._to_pass and data.startswith(_HELLO):
+            if may_greet and not self._outgoing.is_passing and data.startswith(_HELLO):
                 await self._greet(data)
             else:
                 self._has_sent = True
                 self._budget.sent(len(data))
                 if self.incoming.is_raw:
-                    await self._write(data)
+                    await self._outgoing.write(data)
                 else:
-                    await self._take(data)
+                    if rest := await self._outgoing.pass_on(data):
+                        self._guest.receive_data(rest)
                     await self._advance()
         except h11.RemoteProtocolError as error:
             self._refuse(f"the request is not valid HTTP/1.1: {error}", PermissionError)
@@ -236,7 +221,7 @@ class Connection:
     async def decide(self, decision: object) -> None:
         """Continue with a request that waited for a decision."""
         with self._turns.of_task():
-            async with self._sending:
+            async with self._outgoing.lock:
                 await self._decide(decision)
 
     async def _decide(self, decision: object) -> None:
@@ -255,24 +240,6 @@ class Connection:
         except Exception as error:
             self._fail(error)
             raise
-
-    async def _take(self, data: bytes) -> None:
-        """Pass on what is of a body that is passed on as it comes, and have h11 take the rest."""
-        part = memoryview(data)[: self._to_pass]
-        if part:
-            await self._write(part)
-            self._count_passed(len(part))
-        if len(part) < len(data):
-            self._guest.receive_data(data[len(part) :])
-
-    def _count_passed(self, count: int) -> None:
-        """So many bytes of the body were passed on."""
-        assert self._server is not None and self._request is not None
-        self._to_pass -= count
-        self._request.bytes_sent += count
-        if not self._to_pass:
-            note_passed(self._server, self._request.bytes_sent)
-            self._server.send(h11.EndOfMessage())
 
     async def _advance(self) -> None:
         if self._held is not None:
@@ -390,12 +357,14 @@ class Connection:
         assert self._server is not None
         in_body = [(one.name, value) for one, value in values if one.in_body]
         self._body = Body(head, in_body)
-        begun = b""
-        if not in_body and (length := _passed_length(event, head)):
-            begun, self._guest, self._to_pass = self._guest.trailing_data[0], without_body(event), length
+        begun, length = b"", None if in_body else passed_length(event, head)
+        if length is not None:
+            self._outgoing.body = PassedBody(request, self._server, length)
+            begun, self._guest = self._guest.trailing_data[0], without_body(event)
         self.incoming.answer = AnswerReader(self._guest, self._server, request, scrubber, self._started)
         await self._send_all(self._body.begin())
-        await self._take(begun)
+        if begun and (rest := await self._outgoing.pass_on(begun)):
+            self._guest.receive_data(rest)
         self.incoming.look()
 
     async def _ensure_server(self, proxy: ForwardProxy | None, *, is_tunnel: bool) -> None:
@@ -406,7 +375,7 @@ class Connection:
             and server.our_state is h11.DONE
             and not self.incoming.is_ended
             and self._upstream.goes_by(proxy, is_tunnel=is_tunnel)
-            and (self._is_prompt or self._upstream.is_alive())
+            and (self._outgoing.is_prompt or self._upstream.is_alive())
         ):
             await self._upstream.close()
         try:
@@ -424,17 +393,7 @@ class Connection:
         for event in events:
             data = self._server.send(event)
             if data:
-                await self._write(data)
-
-    async def _write(self, data: bytes | memoryview) -> None:
-        try:
-            self._upstream.write_nowait(data)
-            if self._upstream.has_unsent and not self._is_prompt:
-                await self.incoming.in_time(self._upstream.flush())
-        except ConnectionResetError:
-            self.incoming.is_ended = True
-            raise
-        self.incoming.active = time.monotonic()
+                await self._outgoing.write(data)
 
     def _record(self, request: NetworkRequest) -> None:
         """Note a request. The code may write a value that it came by otherwise, or guessed."""
@@ -480,84 +439,28 @@ class Connection:
             with self._turns.lock:
                 if self._turns.has_tasks or not self._can_send_at_once(data):
                     return False
-                self._is_prompt = True
+                self._outgoing.is_prompt = True
                 try:
                     _run_through(self._pass_to_server(data, may_greet=False))
                 finally:
-                    self._is_prompt = False
+                    self._outgoing.is_prompt = False
         finally:
-            self._settle(loop, time.monotonic() + _MOMENT)
+            self._outgoing.settle(loop)
         return True
 
     def send_from(self, buffer: memoryview, loop: EventLoop) -> int:
-        """Send from a buffer of the code's what is passed on as it comes, where that takes a moment at most;
-        the length of what was taken, or 0: then `send` does it, or finds out why it cannot be done.
+        """Do what `send` does with a part of a buffer of the code's, where that takes a moment at most; its
+        length, or 0: then `send` does it, or says why it cannot be done.
         """
-        deadline = time.monotonic() + _MOMENT
-        count = 0
-        while count < len(buffer):
-            with self._turns.lock:
-                taken = self._take_from(buffer[count:])
-            count += taken or 0
-            left = deadline - time.monotonic()
-            if taken is None or left <= 0:
-                break
-            if not taken or self._upstream.has_unsent:
-                self._upstream.wait_for_output(left)
-        self._settle(loop, deadline)
-        return count or self._send_part(buffer, loop)
-
-    def _send_part(self, buffer: memoryview, loop: EventLoop) -> int:
-        """Do what `send` does with a part of a buffer, where that has nothing to wait for; its length."""
+        count = self._outgoing.send_from(buffer, loop)
+        if count:
+            return count
         data = bytes(buffer[:_MOST_SENT])
         try:
             return len(data) if self.send_at_once(data, loop) else 0
         except Exception as error:
             self._failure = error
             return 0
-
-    def _take_from(self, buffer: memoryview) -> int | None:
-        """Have the system take what it takes at once; its length, None where that is a matter of `send`."""
-        incoming, upstream = self.incoming, self._upstream
-        is_passed = self._to_pass or (incoming.is_raw and bytes(buffer[: len(_HELLO)]) != _HELLO)
-        if self._turns.has_tasks or not (is_passed and upstream.is_direct):
-            return None
-        if incoming.is_ended or incoming.is_broken or incoming.due != math.inf:
-            return None
-        part = buffer[: min(_MOST_GIVEN, len(buffer) if incoming.is_raw else self._to_pass)]
-        taken = 0
-        try:
-            upstream.flush_nowait()
-            if upstream.has_unsent:
-                return 0
-            try:
-                self._budget.sent(len(part))
-                taken = upstream.send_from_nowait(part)
-            finally:
-                self._budget.sent(taken - len(part))
-        except OSError:
-            return None
-        incoming.active = time.monotonic()
-        if self._to_pass:
-            self._count_passed(taken)
-        return taken
-
-    def _settle(self, loop: EventLoop, deadline: float) -> None:
-        """Send what is unsent, and leave that to the event loop from the deadline on."""
-        while self._upstream.has_unsent:
-            left = deadline - time.monotonic()
-            with self._turns.lock:
-                if self._turns.has_tasks:
-                    return  # one of them sends it
-                is_over = left <= 0
-                try:
-                    self._upstream.flush_nowait()
-                except OSError:
-                    is_over = True  # it comes again
-                if is_over:
-                    loop.spawn(self._flush())
-                    return
-            self._upstream.wait_for_output(left)
 
     def _can_send_at_once(self, data: bytes) -> bool:
         """Whether nothing that a request may call is the user's, and the server is connected."""
@@ -572,12 +475,3 @@ class Connection:
         is_constant = not any(callable(one.value) for one in policy.secrets)
         is_ready = self._server is None or (incoming.is_reusable and self._server.our_state is h11.DONE)
         return is_plain and is_constant and is_ready and upstream.is_alive()
-
-    async def _flush(self) -> None:
-        with self._turns.of_task():
-            async with self._sending:
-                try:
-                    await self.incoming.in_time(self._upstream.flush())
-                except Exception as error:
-                    self.incoming.failure = error
-                    self._fail(error)

@@ -6,10 +6,14 @@ from typing import Final, cast
 
 import h11
 
-__all__ = ["body_length", "note_passed", "without_body"]
+from planaria.network.policy import NetworkRequest
+
+__all__ = ["PassedBody", "body_length", "note_passed", "passed_length", "without_body"]
 
 #: The longest head of a request.
 _MOST_HEAD: Final = 1 << 18
+#: From this length on the body of a request is passed on as it comes.
+_LONG: Final = 1 << 16
 
 
 class _Passed:
@@ -35,6 +39,31 @@ def body_length(event: h11.Request | h11.Response) -> int | None:
     if len(lengths) != 1 or any(name == b"transfer-encoding" for name, _ in event.headers):
         return None
     return int(lengths[0])
+
+
+def passed_length(received: h11.Request, sent: h11.Request) -> int | None:
+    """The length of the body of a request, as received and as sent, if that is passed on as it comes."""
+    length = body_length(received)
+    return length if length is not None and length >= _LONG and length == body_length(sent) else None
+
+
+class PassedBody:
+    """The body of a request that is passed on as it comes."""
+
+    def __init__(self, request: NetworkRequest, sender: h11.Connection, length: int) -> None:
+        self._request = request
+        self._sender = sender
+        self._length = length
+        self.left = length
+        """How many bytes are still to come."""
+
+    def count(self, count: int) -> None:
+        """So many bytes were passed on."""
+        self.left -= count
+        self._request.bytes_sent += count
+        if not self.left:
+            note_passed(self._sender, self._length)
+            self._sender.send(h11.EndOfMessage())
 
 
 def without_body(event: h11.Request) -> h11.Connection:
