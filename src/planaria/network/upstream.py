@@ -135,7 +135,7 @@ class Upstream:
 
     def flush_nowait(self) -> None:
         """Send what the system takes of what is unsent. Raises ConnectionResetError."""
-        if isinstance(self._stream, TcpStream):
+        if self._unsent and isinstance(self._stream, TcpStream):
             try:
                 self._unsent = self._unsent[self._stream.send_nowait(self._unsent) :]
             except OSError as error:
