@@ -50,6 +50,12 @@ with requests.get(place + f"/bytes/{50 << 20}", stream=True) as answer:
     assert sum(map(len, answer.iter_content(1 << 18))) == 50 << 20
 seconds = time.perf_counter() - start
 """,
+    "upload of 50 MB": """
+body = bytes(50 << 20)
+start = time.perf_counter()
+assert requests.post(place, data=body).text == str(50 << 20)
+seconds = time.perf_counter() - start
+""",
 }
 PREPARE = "import time, requests"
 LONG = """
@@ -59,7 +65,7 @@ with requests.get(place + f"/bytes/{1 << 30}", stream=True) as answer:
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Answers `/bytes/N` with so many bytes."""
+    """Answers `/bytes/N` with so many bytes, and what was sent with how many these were."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -72,6 +78,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         while count:
             self.wfile.write(BLOCK[:count])
             count -= min(count, len(BLOCK))
+
+    def do_POST(self) -> None:
+        buffer = memoryview(bytearray(len(BLOCK)))
+        length = left = int(self.headers["Content-Length"])
+        while left:
+            left -= self.rfile.readinto(buffer[:left])
+        answer = str(length).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
 
     def log_message(self, *arguments: object) -> None:
         pass

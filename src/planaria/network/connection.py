@@ -25,7 +25,7 @@ from planaria.network.decisions import decided
 from planaria.network.hosts import canonical_host
 from planaria.network.incoming import Incoming
 from planaria.network.outgoing import Outgoing
-from planaria.network.passing import PassedBody, passed_length, without_body
+from planaria.network.passing import MOST_HEAD, PassedBody, passed_length, without_body
 from planaria.network.policy import Network, NetworkRequest
 from planaria.network.proxy_settings import ForwardProxy, proxy_for
 from planaria.network.requests import Body, by_proxy, forwarded, wants_upgrade
@@ -39,8 +39,6 @@ __all__ = ["Connection"]
 _MOST_SENT: Final = 1 << 18
 #: What the code's side of TLS begins with, in both directions (`planaria_kernel/sandbox/modules/_ssl.py`).
 _HELLO: Final = b"\x16planaria"
-#: The longest head of a request.
-_MOST_HEAD: Final = 1 << 18
 
 
 def _run_through(coroutine: Coroutine[object, object, None]) -> None:
@@ -72,7 +70,7 @@ class Connection:
         self.incoming = Incoming(policy, budget, self._upstream, host, self._turns, self._note, is_raw=is_raw)
         """What the server sends."""
         self._outgoing = Outgoing(budget, self._upstream, self.incoming, self._turns, self._fail)
-        self._guest = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD)
+        self._guest = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEAD)
         self._server: h11.Connection | None = None
         self._request: NetworkRequest | None = None
         #: A request that waits for a decision.
@@ -264,7 +262,7 @@ class Connection:
     def _limit_waiting(self) -> None:
         """Keep what was sent ahead of its time within limits."""
         waiting = len(self._guest.trailing_data[0])
-        if waiting > 2 * _MOST_HEAD:
+        if waiting > 2 * MOST_HEAD:
             raise _TooEarly(f"{waiting} bytes were sent before they can be passed on")
         if waiting and self._guest.their_state is h11.DONE and self._held is None:
             raise _TooEarly("a request was sent before the answer to the one before it")
@@ -357,7 +355,8 @@ class Connection:
         assert self._server is not None
         in_body = [(one.name, value) for one, value in values if one.in_body]
         self._body = Body(head, in_body)
-        begun, length = b"", None if in_body else passed_length(event, head)
+        is_read = in_body or wants_upgrade(event)
+        begun, length = b"", None if is_read else passed_length(event, head)
         if length is not None:
             self._outgoing.body = PassedBody(request, self._server, length)
             begun, self._guest = self._guest.trailing_data[0], without_body(event)
@@ -385,7 +384,7 @@ class Connection:
         except ssl.SSLError as error:
             raise ConnectionResetError(f"{self.host}: {error}") from None
         self.incoming.begin()
-        self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD)
+        self._server = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_HEAD)
 
     async def _send_all(self, events: Iterable[h11.Event]) -> None:
         """Write parts of a request to the server."""

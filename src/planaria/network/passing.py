@@ -8,10 +8,10 @@ import h11
 
 from planaria.network.policy import NetworkRequest
 
-__all__ = ["PassedBody", "body_length", "note_passed", "passed_length", "without_body"]
+__all__ = ["MOST_HEAD", "PassedBody", "body_length", "note_passed", "passed_length", "without_body"]
 
-#: The longest head of a request.
-_MOST_HEAD: Final = 1 << 18
+MOST_HEAD: Final = 1 << 18
+"""The longest head of a request."""
 #: From this length on the body of a request is passed on as it comes.
 _LONG: Final = 1 << 16
 
@@ -74,7 +74,7 @@ def without_body(event: h11.Request) -> h11.Connection:
         for name, value in event.headers.raw_items()
         if name.lower() != b"content-length"
     ]
-    guest = h11.Connection(h11.SERVER, max_incomplete_event_size=_MOST_HEAD)
+    guest = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_HEAD)
     guest.receive_data(b"\r\n".join([*lines, b"", b""]))
     received = guest.next_event(), guest.next_event()
     assert [type(one) for one in received] == [h11.Request, h11.EndOfMessage]
