@@ -55,6 +55,7 @@ body = bytes(50 << 20)
 start = time.perf_counter()
 assert requests.post(place, data=body).text == str(50 << 20)
 seconds = time.perf_counter() - start
+del body
 """,
 }
 PREPARE = "import time, requests"
