@@ -143,7 +143,8 @@ connection = connected({port}, False)
     assert [one.bytes_sent for one in result.requests] == list(sizes)
 
 
-def test_what_follows_a_body(new_session: Any, plain: Server) -> None:
+@pytest.mark.parametrize("size", [1 << 20, 1 << 16, 50_000, 5000, 1000])
+def test_what_follows_a_body(new_session: Any, plain: Server, size: int) -> None:
     """What is sent beyond the length of a body that is passed on is no request to the server."""
     port = plain.server_port
     session = new_session(network=Network(allow=[f"POST http://localhost:{port}/allowed"]))
@@ -151,8 +152,9 @@ def test_what_follows_a_body(new_session: Any, plain: Server) -> None:
 import socket
 connection = socket.create_connection(("localhost", {port}))
 head = "POST /%s HTTP/1.1\\r\\nHost: localhost:{port}\\r\\nContent-Length: %d\\r\\n\\r\\n"
-connection.sendall((head % ("allowed", 100_000)).encode() + bytes(50_000))
-connection.sendall(bytes(50_000) + (head % ("hidden", 0)).encode() * 1000)
+sent = (head % ("allowed", 100_000)).encode() + bytes(100_000) + (head % ("hidden", 0)).encode() * 1000
+for start in range(0, len(sent), {size}):
+    connection.sendall(sent[start : start + {size}])
 """)
     assert result.error is not None
     assert result.error.type == "PermissionError"

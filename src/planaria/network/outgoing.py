@@ -125,14 +125,15 @@ class Outgoing:
         part = buffer[: min(_MOST_GIVEN, self.body.left)]
         taken = 0
         try:
-            upstream.flush_nowait()
             if upstream.has_unsent:
+                upstream.flush_nowait()
                 return 0
             try:
                 self._budget.sent(len(part))
                 taken = upstream.send_from_nowait(part)
             finally:
-                self._budget.sent(taken - len(part))
+                if taken < len(part):
+                    self._budget.sent(taken - len(part))
         except OSError:
             return None
         incoming.active = time.monotonic()
