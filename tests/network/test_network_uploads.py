@@ -145,7 +145,7 @@ connection = connected({port}, False)
 
 @pytest.mark.parametrize("size", [1 << 20, 1 << 16, 50_000, 5000, 1000])
 def test_what_follows_a_body(new_session: Any, plain: Server, size: int) -> None:
-    """What is sent beyond the length of a body that is passed on is no request to the server."""
+    """What is sent beyond the length of a body that is passed on does not become a request to the server."""
     port = plain.server_port
     session = new_session(network=Network(allow=[f"POST http://localhost:{port}/allowed"]))
     result = session.run(f"""
@@ -174,7 +174,7 @@ def test_limit(new_session: Any, plain: Server, limit: int) -> None:
 
 
 def test_refusal(new_session: Any, plain: Server) -> None:
-    """Code that sends a refused request together with a long body is told why it is refused."""
+    """Code that sends a refused request together with a long body learns why it is refused."""
     port = plain.server_port
     session = new_session(network=Network(allow=[f"http://localhost:{port}/allowed"]))
     result = session.run(f"""

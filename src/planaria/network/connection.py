@@ -76,7 +76,7 @@ class Connection:
         #: A request that waits for a decision.
         self._held: h11.Request | None = None
         self._body = Body(None, ())
-        #: What the code has not been told yet, which its next `send` raises.
+        #: What went wrong without the code knowing, which its next `send` raises.
         self._failure: Exception | None = None
         self._started = 0.0
         self._has_sent = False
