@@ -13,14 +13,12 @@ from planaria_shell.state.variable import EXPORT, Variable, is_name
 def _change(shell: Interpreter, command: str, name: str, *, physical: bool) -> bool:
     """Make `name` the working directory; reports the error and returns False when it cannot be."""
     flush_all()
-    path = shell.path(name)
-    target = os.path.realpath(path) if physical else os.path.normpath(path)
-    if not name:
-        target = shell.cwd
-    if target.startswith("//") and target != "//":
-        target = target[1:]
+    path = shell.path(name) if name else shell.cwd
+    target = None if physical else _logical(path)
+    if target is None or not os.path.isdir(target):
+        target = os.path.realpath(path)
     try:
-        os.stat(path if physical else target)
+        os.stat(path)
     except OSError as error:
         if isinstance(error, FileNotFoundError) and name == ".":
             # It is where the shell is, although it has no name any more.
@@ -37,6 +35,20 @@ def _change(shell: Interpreter, command: str, name: str, *, physical: bool) -> b
         return False
     _enter(shell, target)
     return True
+
+
+def _logical(path: str) -> str | None:
+    """An absolute path without `.` and `..`; None where a `..` has no directory before it."""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == ".." and parts:
+            if not os.path.isdir("/" + "/".join(parts)):
+                return None
+            parts.pop()
+        elif part not in ("", ".", ".."):
+            parts.append(part)
+    lead = "//" if path.startswith("//") and not path.startswith("///") else "/"
+    return lead + "/".join(parts)
 
 
 def _enter(shell: Interpreter, target: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from dataclasses import dataclass, field
@@ -91,7 +92,13 @@ class Copier:
         path, goal = call.path(source), call.path(target)
         try:
             final = os.stat(goal)
-        except OSError:
+        except OSError as error:
+            through = stat.S_ISREG(status.st_mode) and not (
+                self.remove_first or self.backup or self.link or self.symbolic
+            )
+            if through and error.errno != errno.ENOENT:
+                call.complain(f"cannot stat {shown(target)}", error)
+                return False
             final = existing
         to_directory = stat.S_ISDIR(final.st_mode)
         same = (status.st_dev, status.st_ino) == (final.st_dev, final.st_ino)
@@ -148,6 +155,8 @@ class Copier:
             call.complain(f"cannot copy a directory, {into}")
             return False
         if os.path.realpath(path) == os.path.realpath(goal):
+            if self.no_clobber:
+                return True
             call.complain(f"{shown(source)} and {shown(target)} are the same file")
             return False
         if existing is not None and self.backup and not stat.S_ISDIR(existing.st_mode):
@@ -280,6 +289,11 @@ class Copier:
                 os.unlink(goal)
                 existing = None
                 descriptor = os.open(goal, flags, mode | 0o200)
+            except IsADirectoryError:
+                # As a name with a slash at its end is answered to who would create a file.
+                fault = os.strerror(errno.ENOTDIR)
+                call.complain(f"cannot create regular file {shown(target)}: {fault}")
+                return False
             with os.fdopen(descriptor, "wb", buffering=0) as writer:
                 while not self.attributes_only and (block := reader.read(_BLOCK)):
                     view = memoryview(block)

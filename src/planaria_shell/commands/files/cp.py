@@ -53,9 +53,6 @@ def cp(call: Invocation) -> Status:
     if arguments.has("parents"):
         return _copy_with_parents(call, copier)
     for source, target in zip(*places(call), strict=True):
-        if copier.recursive is False and target.endswith("/") and not os.path.isdir(call.path(target)):
-            call.complain(f"cannot create regular file {shown(target)}: Not a directory")
-            continue
         copier.copy(source, target)
     return call.status
 
@@ -80,9 +77,9 @@ def _preserved(call: Invocation) -> set[str]:
 def _copy_with_parents(call: Invocation, copier: Copier) -> Status:
     names = list(call.operands)
     directory = call.arguments.value("t")
+    if directory is not None or len(names) < 2:
+        places(call)
     if directory is None:
-        if len(names) < 2:
-            places(call)
         directory = names.pop()
     if not os.path.isdir(call.path(directory)):
         raise UsageError("with --parents, the destination must be a directory")

@@ -8,13 +8,13 @@ import stat
 from planaria_shell.commands.files.chmod import parse_mode
 from planaria_shell.commands.files.copying import Copier
 from planaria_shell.commands.files.destinations import places
+from planaria_shell.commands.files.parents import make_directories
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.backup import Backup
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
-from planaria_shell.toolkit.streams import reason
 
 
 @command(
@@ -37,20 +37,25 @@ def install(call: Invocation) -> Status:
         if not call.operands:
             raise UsageError("missing file operand")
         for name in call.operands:
-            if _make_directories(call, name):
+            if make_directories(call, name, 0o755, "creating"):
                 os.chmod(call.path(name), mode)
         return call.status
     if arguments.has("D"):
         directory = arguments.value("t")
         if directory is None and len(call.operands) == 2:
             directory = os.path.dirname(call.operands[1])
-        if directory and not _make_directories(call, directory):
+        if directory and not make_directories(call, directory, 0o755, "creating"):
             return call.status
     copier = Copier(call, Backup(call), remove_first=True, verbose=arguments.has("v"))
     if arguments.has("p"):
         copier.preserve = {"timestamps"}
-    for source, target in zip(*places(call), strict=True):
+    for source, target in zip(*places(call, "failed to access"), strict=True):
         path, goal = call.path(source), call.path(target)
+        try:
+            os.stat(path)
+        except OSError as error:
+            call.complain(f"cannot stat {shown(source)}", error)
+            continue
         if os.path.isdir(path):
             call.complain(f"omitting directory {shown(source)}")
             continue
@@ -63,23 +68,6 @@ def install(call: Invocation) -> Status:
         if copier.copy(source, target):
             os.chmod(goal, mode)
     return call.status
-
-
-def _make_directories(call: Invocation, name: str) -> bool:
-    at = ""
-    for part in name.split("/"):
-        at = f"{at}/{part}" if at or name.startswith("/") else part
-        path = call.path(at)
-        if not part or os.path.isdir(path):
-            continue
-        try:
-            os.mkdir(path, 0o755)
-        except OSError as error:
-            call.complain(f"cannot create directory {shown(at)}: {reason(error)}")
-            return False
-        if call.arguments.has("v"):
-            call.print(f"{call.name}: creating directory {shown(at)}")
-    return True
 
 
 def _identical(path: str, goal: str, mode: int) -> bool:

@@ -7,6 +7,7 @@ import os
 import stat
 
 from planaria_shell.commands.files.copying import base_name, into_directory
+from planaria_shell.commands.files.destinations import no_directory
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.backup import Backup
 from planaria_shell.toolkit.hard_links import hard_link
@@ -17,6 +18,9 @@ from planaria_shell.toolkit.quoting import shell_quote_always as shown
 from planaria_shell.toolkit.streams import reason
 
 __all__: list[str] = []
+
+#: What is wrong with a hard link's own name, whatever it is for.
+_ABOUT_THE_NAME = (errno.EEXIST, errno.EDQUOT, errno.ENOSPC, errno.EROFS)
 
 
 @command(
@@ -47,8 +51,8 @@ def ln(call: Invocation) -> Status:
                 else f"extra operand {shown(names[2])}"
             )
     elif directory is not None:
-        if not os.path.isdir(call.path(directory)):
-            raise CommandError(f"target directory {shown(directory)}: {_why_no_directory(call, directory)}")
+        if (fault := no_directory(call, directory)) is not None:
+            raise CommandError(f"failed to access {shown(directory)}: {fault}")
     elif len(names) == 1:
         directory = "."
     else:
@@ -56,7 +60,7 @@ def ln(call: Invocation) -> Status:
         if os.path.isdir(path) and not (arguments.has("n") and os.path.islink(path)):
             directory, names = names[-1], names[:-1]
         elif len(names) > 2:
-            raise CommandError(f"target {shown(names[-1])}: {_why_no_directory(call, names[-1])}")
+            raise CommandError(f"target {shown(names[-1])}: {no_directory(call, names[-1])}")
     backup = Backup(call)
     if directory is None:
         _link(call, names[0], names[1], backup)
@@ -69,10 +73,6 @@ def ln(call: Invocation) -> Status:
             )
             _link(call, name, "./" + link if directory == "." and len(call.operands) == 1 else link, backup)
     return call.status
-
-
-def _why_no_directory(call: Invocation, name: str) -> str:
-    return "Not a directory" if os.path.exists(call.path(name)) else "No such file or directory"
 
 
 def _link(call: Invocation, target: str, name: str, backup: Backup) -> None:
@@ -113,7 +113,11 @@ def _link(call: Invocation, target: str, name: str, backup: Backup) -> None:
         else:
             hard_link(source, path, follow=arguments.has("L"))
     except OSError as error:
-        arrow = "" if error.errno == errno.EEXIST else f" {'->' if symbolic else '=>'} {shown(target)}"
+        if symbolic:
+            # It is told only where the target may be what is wrong.
+            arrow = f" -> {shown(target)}" if error.errno == errno.ENAMETOOLONG or not target else ""
+        else:
+            arrow = "" if error.errno in _ABOUT_THE_NAME else f" => {shown(target)}"
         call.complain(f"failed to create {kind} link {shown(name)}{arrow}: {reason(error)}")
         return
     if arguments.has("v"):

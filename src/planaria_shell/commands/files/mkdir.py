@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 
 from planaria_shell.commands.files.chmod import parse_mode
+from planaria_shell.commands.files.parents import make_directories
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError
@@ -30,7 +30,10 @@ def mkdir(call: Invocation) -> Status:
         mode = parsed
     for name in call.operands:
         if arguments.has("p"):
-            _make_parents(call, name, mode if text is not None else None)
+            existed = os.path.isdir(call.path(name))
+            made = make_directories(call, name, 0o777 & ~call.umask, "created")
+            if made and not existed and text is not None:
+                os.chmod(call.path(name), mode)
             continue
         try:
             _make_directory(call, name, mode)
@@ -46,30 +49,3 @@ def _make_directory(call: Invocation, name: str, mode: int) -> None:
         os.chmod(path, mode)
     if call.arguments.has("v"):
         call.print(f"{call.name}: created directory {shown(name)}")
-
-
-def _make_parents(call: Invocation, name: str, mode: int | None) -> None:
-    at = ""
-    parts = [part for part in name.split("/") if part]
-    lead = "/" if name.startswith("/") else ""
-    for index, part in enumerate(parts):
-        at = f"{at}/{part}" if index else lead + part
-        path = call.path(at)
-        if os.path.isdir(path):
-            continue
-        last = index == len(parts) - 1
-        try:
-            if os.path.lexists(path):
-                raise (
-                    FileExistsError(errno.EEXIST, "File exists")
-                    if last
-                    else NotADirectoryError(errno.ENOTDIR, "Not a directory")
-                )
-            os.mkdir(path, 0o777 & ~call.umask)
-            if last and mode is not None:
-                os.chmod(path, mode)
-        except OSError as error:
-            call.complain(f"cannot create directory {quote(at)}", error)
-            return
-        if call.arguments.has("v"):
-            call.print(f"{call.name}: created directory {shown(at)}")

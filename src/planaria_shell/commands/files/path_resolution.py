@@ -8,26 +8,24 @@ import stat
 
 __all__ = ["resolve"]
 
+_MOST_LINKS = 40
 
-def resolve(path: str, missing: str = "last", logical: bool = False) -> str:
-    """An absolute path without symbolic links, `.` and `..`.
+
+def resolve(path: str, missing: str = "last", follow: bool = True) -> str:
+    """An absolute path without `.`, `..` and, unless they are not followed, symbolic links.
 
     Args:
         missing: What need not exist: "nothing", "last" (the last part), "anything".
-        logical: Resolve `..` before symbolic links.
 
     Raises OSError (ENOENT, ENOTDIR, ELOOP).
     """
-    if logical:
-        path = os.path.normpath(path)
-    must_be_directory = path.endswith(("/", "/.", "/.."))
-    pending = [part for part in reversed(path.split("/")) if part]
+    pending = _parts(path)
     resolved: list[str] = []
     links = 0
     lost = False  # a part that does not exist was passed
     while pending:
         part = pending.pop()
-        if part == ".":
+        if part in ("", "."):
             continue
         if part == "..":
             if resolved:
@@ -35,28 +33,43 @@ def resolve(path: str, missing: str = "last", logical: bool = False) -> str:
             continue
         resolved.append(part)
         current = "/" + "/".join(resolved)
-        if lost and missing == "anything":
+        if lost:
             continue
         try:
-            status = os.lstat(current)
+            if follow and stat.S_ISLNK(os.lstat(current).st_mode):
+                links += 1
+                if links > _MOST_LINKS:
+                    if missing == "anything":
+                        continue
+                    raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+                target = os.readlink(current)
+                resolved.pop()
+                if target.startswith("/"):
+                    resolved = []
+                pending += _parts(target)[1 if pending and target.endswith("/") else 0 :]
+            elif missing == "anything":
+                continue
+            elif _needs_directory(pending):
+                os.stat(current + "/")
+            elif not follow and not pending:
+                os.stat(current)
         except OSError as error:
             if missing == "anything" and error.errno in (errno.ENOENT, errno.ENOTDIR):
                 lost = True
-                continue
-            if missing == "last" and error.errno == errno.ENOENT and not any(p != "." for p in pending):
-                continue
-            raise
-        if stat.S_ISLNK(status.st_mode):
-            links += 1
-            if links > 40:
-                if missing == "anything":
-                    continue
-                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-            target = os.readlink(current)
-            resolved.pop()
-            if target.startswith("/"):
-                resolved = []
-            pending += [piece for piece in reversed(target.split("/")) if piece]
-        elif not stat.S_ISDIR(status.st_mode) and (pending or must_be_directory) and missing != "anything":
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+            elif missing != "last" or error.errno != errno.ENOENT or any(pending):
+                raise
     return "/" + "/".join(resolved)
+
+
+def _parts(path: str) -> list[str]:
+    """The parts of a path, the last one first; an empty one is a slash at the end."""
+    parts = [part for part in path.split("/") if part]
+    if path.endswith("/"):
+        parts.append("")
+    return parts[::-1]
+
+
+def _needs_directory(pending: list[str]) -> bool:
+    """Does the rest of a path, which no name begins, hold only below a directory?"""
+    following = next((part for part in reversed(pending) if part != "."), None)
+    return bool(pending) if following is None else following in ("", "..")

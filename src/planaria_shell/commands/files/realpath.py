@@ -33,13 +33,9 @@ def realpath(call: Invocation) -> Status:
         if not name:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory")
         path = call.path(name)
-        if logical == "s":
-            if kind == "nothing":
-                os.stat(path)
-            elif kind == "last":
-                os.stat(os.path.dirname(os.path.normpath(path)))
-            return os.path.normpath(path).replace("//", "/")
-        return resolve(path, kind, logical == "L")
+        if logical in ("L", "s"):
+            path = resolve(path, kind, follow=False)
+        return path if logical == "s" else resolve(path, kind)
 
     bases: list[str | None] = []
     for option in ("relative-to", "relative-base"):
