@@ -177,7 +177,7 @@ def pushd(shell: Interpreter, argv: list[str]) -> int:
             return 1
         shell.directories[0] = old
     elif _is_rotation(words[0]):
-        if not shell.directories:
+        if not shell.directories and int(words[0][1:]):
             raise BuiltinUsageError("directory stack empty", 1)
         place = _rotation(shell, words[0])
         stack = [shell.cwd, *shell.directories]

@@ -46,7 +46,13 @@ def find_command(
         function = shell.registered(base)
         if directory in SYSTEM_DIRECTORIES and function is not None:
             return name, function
-        return (name, None) if os.path.exists(path) else None
+        try:
+            os.stat(path)
+        except FileNotFoundError:
+            return None
+        except OSError:
+            pass  # it is told when it is to be run
+        return name, None
     found = shell.hashed.get(name)
     if found is not None:
         if found[1] is not None or "checkhash" not in shell.shopts or _may_run(shell.path(found[0])):

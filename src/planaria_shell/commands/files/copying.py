@@ -100,7 +100,7 @@ class Copier:
                 call.complain(f"cannot stat {shown(target)}", error)
                 return False
             final = existing
-        to_directory = stat.S_ISDIR(final.st_mode)
+        to_directory = stat.S_ISDIR((existing if stat.S_ISDIR(status.st_mode) else final).st_mode)
         same = (status.st_dev, status.st_ino) == (final.st_dev, final.st_ino)
         if same and not stat.S_ISDIR(status.st_mode):
             one_name = os.path.realpath(os.path.dirname(path)) == os.path.realpath(
@@ -115,8 +115,7 @@ class Copier:
             if not replaced and not (self.backup and self.force):
                 call.complain(f"{shown(source)} and {shown(target)} are the same file")
                 return False
-        saved = self.backup and not stat.S_ISDIR(existing.st_mode)
-        if stat.S_ISDIR(status.st_mode) and not to_directory and not saved:
+        if stat.S_ISDIR(status.st_mode) and not to_directory:
             call.complain(f"cannot overwrite non-directory {shown(target)} with directory {shown(source)}")
             return False
         if not stat.S_ISDIR(status.st_mode) and to_directory and not stat.S_ISLNK(existing.st_mode):
@@ -159,9 +158,6 @@ class Copier:
                 return True
             call.complain(f"{shown(source)} and {shown(target)} are the same file")
             return False
-        if existing is not None and self.backup and not stat.S_ISDIR(existing.st_mode):
-            os.rename(goal, self.backup.name(goal))
-            existing = None
         created = existing is None
         if created:
             try:

@@ -52,6 +52,8 @@ def ln(call: Invocation) -> Status:
             )
     elif directory is not None:
         if (fault := no_directory(call, directory)) is not None:
+            if os.path.exists(call.path(directory)):
+                raise CommandError(f"target {shown(directory)} is not a directory")
             raise CommandError(f"failed to access {shown(directory)}: {fault}")
     elif len(names) == 1:
         directory = "."
@@ -93,9 +95,17 @@ def _link(call: Invocation, target: str, name: str, backup: Backup) -> None:
         start = os.path.realpath(os.path.dirname(path))
         target = os.path.relpath(os.path.realpath(source), start)
     saved = ""
+    replaces = bool(backup) or arguments.has("f", "i")
     try:
-        if os.path.lexists(path):
-            if not symbolic and arguments.has("f") and _same_name(path, source):
+        there = _is_there(path)
+    except OSError as error:
+        if replaces:
+            call.complain(f"failed to access {shown(name)}", error)
+            return
+        there = False
+    try:
+        if there:
+            if not symbolic and arguments.has("f", "b", "backup") and _same_name(path, source):
                 call.complain(f"{shown(target)} and {shown(name)} are the same file")
                 return
             if arguments.last(("i", "f")) == "i" and not call.confirm(f"replace {shown(name)}?"):
@@ -123,6 +133,14 @@ def _link(call: Invocation, target: str, name: str, backup: Backup) -> None:
     if arguments.has("v"):
         lead = f"{shown(os.path.join(os.path.dirname(name), os.path.basename(saved)))} ~ " if saved else ""
         call.print(f"{lead}{shown(name)} {'->' if symbolic else '=>'} {shown(target)}")
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _same_name(first: str, second: str) -> bool:

@@ -63,8 +63,11 @@ def mktemp(call: Invocation) -> Status:
         path = call.path(name)
         try:
             if arguments.has("u"):
-                if os.path.lexists(path):
+                try:
+                    os.lstat(path)
                     continue
+                except FileNotFoundError:
+                    pass
             elif arguments.has("d"):
                 os.mkdir(path, 0o700)
             else:

@@ -28,9 +28,10 @@ def mv(call: Invocation) -> Status:
     """Rename SOURCE to DEST, or move SOURCE(s) to DIRECTORY."""
     backup = Backup(call)
     made: set[tuple[int, int]] = set()
+    sources, targets = places(call)
     if backup and call.arguments.last(("i", "f", "n")) == "n":
         raise UsageError("options --backup and --no-clobber are mutually exclusive")
-    for source, target in zip(*places(call), strict=True):
+    for source, target in zip(sources, targets, strict=True):
         _move(call, source, target, backup, made)
     return call.status
 
@@ -46,24 +47,25 @@ def _move(call: Invocation, source: str, target: str, backup: Backup, made: set[
         call.complain(f"cannot stat {shown(source)}", error)
         return
     is_directory = stat.S_ISDIR(status.st_mode)
+    existing: os.stat_result | None = None
+    try:
+        existing = os.lstat(goal)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        call.complain(f"cannot stat {shown(target)}", error)
+        return
     if goal.endswith("/") and not is_directory:
         call.complain(f"cannot move {shown(source)} to {shown(target)}: Not a directory")
         return
     goal = goal.rstrip("/") or "/"
-    existing = os.lstat(goal) if os.path.lexists(goal) else None
     saved = ""
     if existing is not None:
         if (status.st_dev, status.st_ino) == (existing.st_dev, existing.st_ino) and (
-            is_directory or os.path.realpath(path) == os.path.realpath(goal)
+            os.path.realpath(path) == os.path.realpath(goal)
         ):
-            if is_directory and os.path.realpath(path) != os.path.realpath(goal):
-                pass
-            elif is_directory:
-                call.complain(f"cannot move {shown(source)} to a subdirectory of itself, {shown(target)}")
-                return
-            else:
-                call.complain(f"{shown(source)} and {shown(target)} are the same file")
-                return
+            call.complain(f"{shown(source)} and {shown(target)} are the same file")
+            return
         clobber = arguments.last(("i", "f", "n"))
         if clobber == "n":
             return

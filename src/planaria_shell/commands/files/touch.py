@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import time
@@ -70,24 +71,24 @@ def _touch(call: Invocation, name: str, which: set[str], times: tuple[int, int])
     follow = not call.arguments.has("h")
     if name == "-":
         return
-    try:
-        if not (os.path.exists(path) if follow else os.path.lexists(path)):
-            if call.arguments.has("c"):
-                return
-            if not follow:
-                call.complain(f"setting times of {shown(name)}: No such file or directory")
-                return
+    fault: OSError | None = None
+    if follow and not call.arguments.has("c") and not os.path.exists(path):
+        try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666 & ~call.umask))
-    except OSError as error:
-        call.complain(f"cannot touch {shown(name)}", error)
-        return
+        except IsADirectoryError:
+            pass  # a slash is at the end: what is wrong is told when its times are set
+        except OSError as error:
+            fault = error
     try:
         status = os.stat(path) if follow else os.lstat(path)
         access = times[0] if "a" in which else status.st_atime_ns
         change = times[1] if "m" in which else status.st_mtime_ns
         os.utime(path, ns=(access, change), follow_symlinks=follow)
     except OSError as error:
-        call.complain(f"setting times of {shown(name)}", error)
+        if fault is not None:
+            call.complain(f"cannot touch {shown(name)}", fault)
+        elif not (call.arguments.has("c") and error.errno == errno.ENOENT):
+            call.complain(f"setting times of {shown(name)}", error)
 
 
 def _stamp(text: str, env: dict[str, str], now: int) -> int | None:
@@ -140,15 +141,14 @@ def truncate(call: Invocation) -> Status:
             base = os.stat(call.path(reference)).st_size
         except OSError as error:
             raise CommandError(f"cannot stat {shown(reference)}: {reason(error)}") from None
+    create = 0 if arguments.has("c") else os.O_CREAT
     for name in call.operands:
         path = call.path(name)
         try:
-            if not os.path.exists(path):
-                if arguments.has("c"):
-                    continue
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666 & ~call.umask))
-            descriptor = os.open(path, os.O_WRONLY)
+            descriptor = os.open(path, os.O_WRONLY | create, 0o666 & ~call.umask)
         except OSError as error:
+            if not create and error.errno == errno.ENOENT:
+                continue
             call.complain(f"cannot open {shown(name)} for writing", error)
             continue
         try:

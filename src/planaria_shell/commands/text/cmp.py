@@ -92,6 +92,16 @@ def cmp(call: Invocation) -> Generator[None, None, int]:
     if arguments.has("l") and arguments.has("s"):
         raise UsageError("options -l and -s are incompatible")
     verbose, quiet, show = arguments.has("l"), arguments.has("s"), arguments.has("b", "c")
+    try:
+        for name in (one, two):
+            if name != "-":
+                os.close(os.open(process.path(name), os.O_RDONLY))
+    except OSError as error:
+        if not quiet:
+            process.error(f"{name}: {reason(error)}")
+        return 2
+    if "-" not in (one, two) and skips[0] == skips[1] and os.path.samefile(*map(process.path, (one, two))):
+        return 0
     sides = [_chunks(process, one, skips[0]), _chunks(process, two, skips[1])]
     buffers = [b"", b""]
     width = _offset_width(process, (one, two), skips, remaining)

@@ -164,14 +164,20 @@ def join(call: Invocation) -> Generator[None, None, Status]:
     if names == ["-", "-"]:
         raise CommandError("both files cannot be standard input")
     sides: list[_Side] = []
+    unreadable: OSError | None = None
     for index, name in enumerate(names):
         try:
             source = call.keep_open(name)
+        except IsADirectoryError as error:
+            unreadable = error
+            continue
         except OSError as error:
             raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
         side = _Side(index + 1, name, records(source.chunks(), joiner.end))
         side.field = fields[index] if fields[index] is not None else both or 0  # type: ignore[assignment]
         sides.append(side)
+    if unreadable is not None:
+        raise CommandError(f"read error: {reason(unreadable)}")
     one, two = sides
     forms = arguments.values("o")
     header = arguments.has("header")

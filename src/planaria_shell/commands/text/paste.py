@@ -63,16 +63,21 @@ def paste(call: Invocation) -> Generator[None, None, Status]:
     # `-` given twice takes lines in turn from the same input.
     standard: Iterator[bytes] | None = None
     readers: list[Iterator[bytes]] = []
+    unreadable: list[tuple[str, OSError]] = []
     for name in names:
+        reader: Iterator[bytes] = iter(())
         try:
-            source = call.keep_open(name)
+            reader = itertools.chain.from_iterable(batches(call.keep_open(name).chunks(), end))
+        except IsADirectoryError as error:
+            unreadable.append((name, error))
         except OSError as error:
             raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
-        reader: Iterator[bytes] = itertools.chain.from_iterable(batches(source.chunks(), end))
         if name == "-":
             standard = reader if standard is None else standard
             reader = standard
         readers.append(reader)
+    for name, fault in unreadable:
+        call.complain(shell_quote(name), fault)
     separators = [delimiters[index % len(delimiters)] for index in range(len(names) - 1)] + [end]
     template = b"%b".join([b"", *(separator.replace(b"%", b"%%") for separator in separators)])
     rows = itertools.zip_longest(*readers, fillvalue=b"")

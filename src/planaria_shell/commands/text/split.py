@@ -168,6 +168,8 @@ def split(call: Invocation) -> Generator[None, None, Status]:
     try:
         source = call.open(name)
     except OSError as error:
+        if isinstance(error, IsADirectoryError):
+            raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
         raise CommandError(f"cannot open {shell_quote_always(name)} for reading: {reason(error)}") from None
     pieces = _Pieces(call, namer)
     with source:

@@ -11,9 +11,9 @@ from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.lines import batches, records
 from planaria_shell.toolkit.options import UsageError, choose
-from planaria_shell.toolkit.quoting import quote, shell_quote
+from planaria_shell.toolkit.quoting import quote, shell_quote, shell_quote_always
 from planaria_shell.toolkit.sizes import parse_count
-from planaria_shell.toolkit.streams import Sink, reason
+from planaria_shell.toolkit.streams import Sink, Source, reason
 
 __all__: list[str] = []
 
@@ -68,16 +68,22 @@ def uniq(call: Invocation) -> Generator[None, None, Status]:
     end = b"\0" if arguments.has("z") else b"\n"
     key = _key(call)
     name = names[0] if names else "-"
+    source: Source | None = None
     try:
         source = call.open(name)
-    except IsADirectoryError as error:
-        raise CommandError(f"error reading {shell_quote(name)}: {reason(error)}") from None
+    except IsADirectoryError:
+        pass  # it is told once the output is there
     except OSError as error:
         raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
     target: Sink = call.stdout
     file = None
     if len(names) == 2 and names[1] != "-":
-        target = file = call.create(names[1])
+        try:
+            target = file = call.create(names[1])
+        except OSError as error:
+            raise CommandError(f"{shell_quote(names[1])}: {reason(error)}") from None
+    if source is None:
+        raise CommandError(f"error reading {shell_quote_always(name)}")
     with source:
         if every or group:
             lines = (line.removesuffix(end) for line in records(source.chunks(), end))

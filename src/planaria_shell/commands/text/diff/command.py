@@ -225,18 +225,43 @@ def _operands(process: Process, settings: Settings, one: str, two: str) -> Gener
     """Compare two operands: files, directories, or a file with the one of its name in a directory."""
     if settings.new_file_first and not os.path.lexists(process.path(one)):
         settings = replace(settings, new_file=True)
-    if one != "-" and two != "-":
+    faults = _faults(process, settings, [one, two])
+    if faults and not (
+        settings.new_file and len(faults) == 1 and isinstance(faults[0][1], FileNotFoundError)
+    ):
+        for name, error in faults:
+            _exit(process, error, name)
+        return 2
+    if "-" in (one, two):
+        if os.path.isdir(process.path(two if one == "-" else one)):
+            process.error("cannot compare '-' to a directory")
+            return 2
+    else:
         directory_one, directory_two = os.path.isdir(process.path(one)), os.path.isdir(process.path(two))
         if directory_one and directory_two:
             if settings.style == "formats" and settings.formats.defined:
                 process.error("-D option not supported with directories")
                 return 2
+            if os.path.samefile(process.path(one), process.path(two)):
+                return 0
             return (yield from _directories(process, settings, one, two))
         if directory_one and os.path.exists(process.path(two)):
             one = os.path.join(one, os.path.basename(two))
         elif directory_two and os.path.exists(process.path(one)):
             two = os.path.join(two, os.path.basename(one))
     return (yield from _files(process, settings, one, two))
+
+
+def _faults(process: Process, settings: Settings, names: list[str]) -> list[tuple[str, OSError]]:
+    """Which of some files cannot be looked at, and why."""
+    faults: list[tuple[str, OSError]] = []
+    for name in names:
+        try:
+            if name != "-":
+                os.stat(process.path(name), follow_symlinks=settings.links)
+        except OSError as error:
+            faults.append((name, error))
+    return faults
 
 
 def _exit(process: Process, error: OSError, name: str) -> int:
@@ -278,6 +303,10 @@ def _directories(process: Process, settings: Settings, one: str, two: str) -> Ge
             if os.path.isdir(process.path(there)):
                 status = max(status, (yield from _directories(process, settings, left, right)))
                 continue
+        if faults := _faults(process, settings, [*[left] * in_left, *[right] * in_right]):
+            for path, error in faults:
+                status = _exit(process, error, path)
+            continue
         directory_left, directory_right = (
             os.path.isdir(process.path(left)),
             os.path.isdir(process.path(right)),
