@@ -195,6 +195,9 @@ def hash_(shell: Interpreter, argv: list[str]) -> int:
     if "p" in given and names:
         if shell.restricted and "/" in given["p"]:
             raise BuiltinUsageError(f"{given['p']}: restricted", 1)
+        if os.path.isdir(shell.path(given["p"])):
+            shell.complain(f"hash: {given['p']}: Is a directory")
+            return 1
         for name in names:
             shell.hashed[name] = shell.find_command(given["p"]) or (given["p"], None)
             shell.hash_hits.pop(name, None)

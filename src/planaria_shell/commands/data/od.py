@@ -216,14 +216,16 @@ def od(call: Invocation) -> Generator[None, None, int]:
         error.hint = not ("type" in str(error) or "radix" in str(error) or str(error).startswith("invalid -"))
         raise
     types = types or _types("o2", order)
-    failed = False
+    failed = opened = False
 
     def source() -> Iterator[bytes]:
-        nonlocal failed
+        nonlocal failed, opened
         for name in operands or ["-"]:
             try:
                 yield from file_chunks(process, name)
+                opened = True
             except OSError as error:
+                opened |= isinstance(error, IsADirectoryError)
                 process.error(f"{name}: {reason(error)}")
                 failed = True
 
@@ -240,7 +242,7 @@ def od(call: Invocation) -> Generator[None, None, int]:
         yield from _strings(process, content, strings, radix, skip)
         return int(failed)
     end = yield from _dump(process, content, types, radix, skip, width, arguments.has("v"))
-    if seen >= skip and radix != "n":
+    if seen >= skip and radix != "n" and (opened or seen):
         process.stdout.write(f"{_address(end, radix)}\n".encode())
     if seen < skip:
         process.error("cannot skip past end of combined input")

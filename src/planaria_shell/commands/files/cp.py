@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from planaria_shell.commands.files.copying import Copier, into_directory
-from planaria_shell.commands.files.destinations import places
+from planaria_shell.commands.files.destinations import no_directory, places
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.backup import Backup
-from planaria_shell.toolkit.invocation import Invocation, command
+from planaria_shell.toolkit.invocation import CommandError, Invocation, command
 from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
 
@@ -81,6 +81,8 @@ def _copy_with_parents(call: Invocation, copier: Copier) -> Status:
         places(call)
     if directory is None:
         directory = names.pop()
+    if len(names) > 1 and (fault := no_directory(call, directory)) is not None:
+        raise CommandError(f"target {shown(directory)}: {fault}")
     if not os.path.isdir(call.path(directory)):
         raise UsageError("with --parents, the destination must be a directory")
     for name in names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Generator
@@ -137,7 +138,9 @@ class _Usage:
         try:
             return os.stat(path) if follow else os.lstat(path)
         except OSError as error:
-            self.call.complain(f"cannot access {shell_quote_always(name)}", error)
+            dangling = follow and error.errno == errno.ENOENT and os.path.lexists(path)
+            # What is wrong with a link that leads nowhere is not told.
+            self.call.complain(f"cannot access {shell_quote_always(name)}", None if dangling else error)
             return None
 
     def _names(self, name: str) -> list[str]:

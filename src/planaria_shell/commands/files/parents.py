@@ -13,7 +13,7 @@ __all__ = ["make_directories"]
 
 
 def make_directories(call: Invocation, name: str, mode: int, verb: str) -> bool:
-    """Create what is missing of a directory's path, and say so with -v; False when that is reported to fail."""
+    """Create what is missing of a directory's path, and say so with -v; failures are reported."""
     at = ""
     parts = [part for part in name.split("/") if part]
     lead = "/" if name.startswith("/") else ""

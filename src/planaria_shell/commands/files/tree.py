@@ -9,7 +9,7 @@ import re
 import stat
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from planaria_shell.commands.numbers.date.command import moment_of
 from planaria_shell.state.command import Process
@@ -275,8 +275,9 @@ class _Picture:
         return text + (f"  [{node.error}]" if node.error else "")
 
     def lines(self, root: _Node, shown: str) -> Iterator[str]:
-        yield self.details(root) + self.label(root, shown)
-        if root.error == "error opening dir":
+        # A link that was named stands for what it leads to.
+        yield self.details(root) + self.label(replace(root, target=None), shown)
+        if not root.children:
             return
         self.directories += 1
         yield from self.below(root, shown, "")
@@ -379,6 +380,7 @@ def tree(call: Invocation) -> Generator[None, None, int]:
                 _read(root, options, 1, frozenset({(found.st_dev, found.st_ino)}))
             elif not options.json:
                 picture.files += 1
+                root = replace(root, target=None, error="error opening dir")
                 yield picture.details(root) + picture.label(root, name)
                 continue
             if options.json:

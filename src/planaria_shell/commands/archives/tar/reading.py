@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import io
+import itertools
 import os
 import re
 import stat
 import tarfile
 import time
 from collections.abc import Generator, Iterator
+from functools import partial
 
 from planaria_shell.commands.archives.compression_formats import FORMATS, CorruptDataError, decompressed
 from planaria_shell.commands.archives.member_names import safe_name
@@ -58,7 +60,7 @@ def _open_archive(tar: Tar) -> tarfile.TarFile:
         raise tar.fatal(f"{tar.file}: Cannot open: {reason(error)}") from None
     chunks = source.chunks()
     first = next(chunks, b"")
-    while len(first) < 6 and (more := next(chunks, b"")):
+    while len(first) <= tarfile.BLOCKSIZE and (more := next(chunks, b"")):
         first += more
 
     def all_chunks() -> Iterator[bytes]:
@@ -85,16 +87,35 @@ def _open_archive(tar: Tar) -> tarfile.TarFile:
     if found is not None:
         stream = decompressed(stream, found)
     reader = io.BufferedReader(_Pieces(stream), BLOCK)
-    if not first:
-        call.error("This does not look like a tar archive")
-        raise CommandError("Exiting with failure status due to previous errors", 2)
     try:
+        block = reader.read(tarfile.BLOCKSIZE)
+        if not _is_header(block):
+            call.error("This does not look like a tar archive")
+            if len(first) > tarfile.BLOCKSIZE:
+                tar.problem("Skipping to next header")
+            while not _is_header(block):
+                if len(block) < tarfile.BLOCKSIZE:
+                    raise CommandError("Exiting with failure status due to previous errors", 2)
+                block = reader.read(tarfile.BLOCKSIZE)
+        following = iter(partial(reader.read1, BLOCK), b"")
+        reader = io.BufferedReader(_Pieces(itertools.chain([block], following)), BLOCK)
         return tarfile.open(fileobj=reader, mode="r|", errors="surrogateescape")
     except tarfile.ReadError:
         call.error("This does not look like a tar archive")
         raise CommandError("Exiting with failure status due to previous errors", 2) from None
     except CorruptDataError as error:
         raise tar.fatal(f"the compressed archive is {error}") from None
+
+
+def _is_header(block: bytes) -> bool:
+    """Does an archive begin, or end, with this block?"""
+    try:
+        tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
+    except tarfile.EOFHeaderError:
+        return True
+    except tarfile.HeaderError:
+        return False
+    return True
 
 
 class _Selection:

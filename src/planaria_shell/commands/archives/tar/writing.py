@@ -117,7 +117,7 @@ class _Writer:
         """Add a file and what is below it. `kept`: only what is newer than these (`-u`)."""
         tar, call = self.tar, self.tar.call
         arguments = call.arguments
-        pending = [name]
+        pending = [name.rstrip("/") or "/"]
         #: Directories whose files `--remove-files` removes.
         emptied: list[str] = []
         while pending:
@@ -125,14 +125,14 @@ class _Writer:
             path = os.path.join(directory, current)
             if tar.excluded(current):
                 continue
+            stored = tar.transform(current)
+            if not tar.absolute:
+                stored = safe_name(call, stored, tar.reported)
             try:
                 status = os.stat(path) if arguments.has("h") else os.lstat(path)
             except OSError as error:
                 tar.problem(f"{current}: Cannot stat: {reason(error)}")
                 continue
-            stored = tar.transform(current)
-            if not tar.absolute:
-                stored = safe_name(call, stored, tar.reported)
             member = self.member(path, stored.rstrip("/") or "/", status)
             if member is None:
                 tar.problem(f"{current}: Unknown file type; file ignored")

@@ -78,7 +78,9 @@ class LineSource:
                 self.source = open_input(self.process, name)
             except IsADirectoryError:
                 if self.in_place:
+                    # Nothing after it is edited.
                     self.process.error(f"couldn't edit {name}: not a regular file")
+                    self.next_file = len(self.names)
                 else:
                     self.process.error(f"read error on {name}: Is a directory")
                 self.failed = 4

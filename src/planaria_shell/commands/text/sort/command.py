@@ -115,6 +115,13 @@ def sort(call: Invocation) -> Generator[None, None, Status]:
         if arguments.has("o"):
             raise UsageError(f"options '-{checking}o' are incompatible", hint=False)
         return _check(call, order, names[0] if names else "-", end, unique, checking == "c")
+    for name in names:
+        if name != "-":
+            # All are looked at before the first is read.
+            try:
+                os.stat(call.path(name))
+            except OSError as error:
+                raise CommandError(f"cannot read: {shell_quote(name)}: {reason(error)}", 2) from None
     if arguments.has("m"):
         parts = [_read(call, name, end) for name in names or ["-"]]
         lines = list(heapq.merge(*parts, key=functools.cmp_to_key(order.compare)))
