@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from planaria_shell.toolkit.backup import Backup
 from planaria_shell.toolkit.hard_links import hard_link
 from planaria_shell.toolkit.invocation import Invocation
+from planaria_shell.toolkit.quoting import shell_quote
 from planaria_shell.toolkit.quoting import shell_quote_always as shown
 
 __all__ = ["Copier", "base_name", "into_directory"]
@@ -223,7 +224,7 @@ class Copier:
             if self.symbolic:
                 if not source.startswith("/") and os.path.dirname(goal) != os.path.dirname(path):
                     call.complain(
-                        f"{shown(target)}: can make relative symbolic links only in current directory"
+                        f"{shell_quote(target)}: can make relative symbolic links only in current directory"
                     )
                     return False
                 os.symlink(source, goal)
@@ -246,7 +247,12 @@ class Copier:
             self.made.add((final.st_dev, final.st_ino))
             self._preserve(goal, status)
         except OSError as error:
-            call.complain(f"cannot create regular file {shown(target)}", error)
+            linked = self.link or self.symbolic
+            kind = "hard link" if self.link else "symbolic link" if self.symbolic else "regular file"
+            if not linked and stat.S_ISLNK(status.st_mode):
+                kind = "symbolic link"
+            to = f" to {shown(source)}" if linked else ""
+            call.complain(f"cannot create {kind} {shown(target)}{to}", error)
             return False
         return True
 

@@ -31,6 +31,8 @@ def places(call: Invocation, label: str = "target directory") -> tuple[list[str]
     directory = arguments.value("t")
     if not names:
         raise UsageError("missing file operand")
+    if arguments.has("strip-trailing-slashes"):
+        names = [name.rstrip("/") or "/" for name in names]
     if directory is not None:
         if arguments.has("T"):
             raise UsageError(
@@ -50,7 +52,4 @@ def places(call: Invocation, label: str = "target directory") -> tuple[list[str]
         raise CommandError(f"target {shown(names[-1])}: {fault}")
     else:
         return names[:1], names[1:]
-    sources = (
-        [name.rstrip("/") or "/" for name in names] if arguments.has("strip-trailing-slashes") else names
-    )
-    return sources, [into_directory(directory, base_name(name)) for name in sources]
+    return names, [into_directory(directory, base_name(name)) for name in names]

@@ -43,7 +43,7 @@ def install(call: Invocation) -> Status:
     if arguments.has("D"):
         directory = arguments.value("t")
         if directory is None and len(call.operands) == 2:
-            directory = os.path.dirname(call.operands[1])
+            directory = os.path.dirname(call.operands[1].rstrip("/"))
         if directory and not make_directories(call, directory, 0o755, "creating"):
             return call.status
     copier = Copier(call, Backup(call), remove_first=True, verbose=arguments.has("v"))

@@ -85,10 +85,14 @@ def _move(call: Invocation, source: str, target: str, backup: Backup, made: set[
             if not is_directory and stat.S_ISDIR(existing.st_mode):
                 call.complain(f"cannot overwrite directory {shown(target)} with non-directory")
                 return
-    if is_directory and (os.path.realpath(goal) + "/").startswith(os.path.realpath(path) + "/"):
+    inside = is_directory and os.path.isdir(os.path.dirname(goal))
+    if inside and (os.path.realpath(goal) + "/").startswith(os.path.realpath(path) + "/"):
         call.complain(f"cannot move {shown(source)} to a subdirectory of itself, {shown(target)}")
         return
     try:
+        if source.endswith("/") and os.path.islink(path):
+            # It is the directory that is named, and only the link could be moved.
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
         if existing is not None and backup:
             saved = backup.name(goal)
             os.rename(goal, saved)

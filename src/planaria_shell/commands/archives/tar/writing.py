@@ -32,6 +32,11 @@ class _Writer:
         self.compressor = kind.compressor(level, "", 0) if kind else None
         self.size = 0
         self.seen: dict[tuple[int, int], str] = {}
+        #: The archive, which does not become a member of itself.
+        self.archive: tuple[int, int] | None = None
+        if tar.file != "-" and os.path.isfile(path := tar.call.path(tar.file)):
+            found = os.stat(path)
+            self.archive = found.st_dev, found.st_ino
         self.lister = Lister(tar)
         arguments = tar.call.arguments
         self.mode = arguments.value("mode")
@@ -132,6 +137,9 @@ class _Writer:
                 status = os.stat(path) if arguments.has("h") else os.lstat(path)
             except OSError as error:
                 tar.problem(f"{current}: Cannot stat: {reason(error)}")
+                continue
+            if (status.st_dev, status.st_ino) == self.archive:
+                call.warn(f"{call.name}: {current}: file is the archive; not dumped")
                 continue
             member = self.member(path, stored.rstrip("/") or "/", status)
             if member is None:

@@ -238,17 +238,22 @@ def _operands(process: Process, settings: Settings, one: str, two: str) -> Gener
             return 2
     else:
         directory_one, directory_two = os.path.isdir(process.path(one)), os.path.isdir(process.path(two))
+        if faults and (directory_one or directory_two):
+            # With -N what is missing is as empty as the other needs it to be.
+            directory_one = directory_two = True
         if directory_one and directory_two:
             if settings.style == "formats" and settings.formats.defined:
                 process.error("-D option not supported with directories")
                 return 2
-            if os.path.samefile(process.path(one), process.path(two)):
+            if not faults and os.path.samefile(process.path(one), process.path(two)):
                 return 0
             return (yield from _directories(process, settings, one, two))
         if directory_one and os.path.exists(process.path(two)):
             one = os.path.join(one, os.path.basename(two))
         elif directory_two and os.path.exists(process.path(one)):
             two = os.path.join(two, os.path.basename(one))
+        if directory_one != directory_two and (faults := _faults(process, settings, [one, two])):
+            return _exit(process, faults[0][1], faults[0][0])
     return (yield from _files(process, settings, one, two))
 
 

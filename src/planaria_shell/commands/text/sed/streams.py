@@ -78,11 +78,11 @@ class LineSource:
                 self.source = open_input(self.process, name)
             except IsADirectoryError:
                 if self.in_place:
-                    # Nothing after it is edited.
                     self.process.error(f"couldn't edit {name}: not a regular file")
-                    self.next_file = len(self.names)
                 else:
                     self.process.error(f"read error on {name}: Is a directory")
+                # It is not followed by the others.
+                self.next_file = len(self.names)
                 self.failed = 4
                 continue
             except OSError as problem:
