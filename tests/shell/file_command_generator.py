@@ -46,8 +46,8 @@ COMMANDS = [
     "{{:|shopt -s nullglob|shopt -s dotglob|shopt -s failglob|shopt -s globstar}}; echo PATTERNS x*",
     "GLOBIGNORE={{a|*/b|a:b}}; echo * */* .*", "basename @; dirname @; basename -a -s b @ @", "wc[-c][-l] @[@]",
     "head {{-1|-c 2|-n1 -v}} @[@]", "tail {{-1|-c 2|-n1 -v}} @[@]", "cmp[-s][-l][-b] @ @", "du[-a][-s] -b @ > /dev/null",
-    "diff {{-rq|-r|-q||-rs|-s}} @ @", "tar cf - @ 2>&1 | tar tf -", "tar cf x.tar[-h][-v] @[@]; rm x.tar", "file -b @",
-    "sort @[@]", "paste @ @", "uniq @ @", "split -b 2 @ @", "od -c @[@]", "comm @ @", "join @ @", "mktemp -u @/.XXXX > /dev/null",
+    "diff {{-rq|-r|-q||-rs|-s}} @ @", "tar cf - @ 2>&1 | tar tf -", "tar cf x.tar[-v] @[@]; rm x.tar", "file -b @",
+    "sort @[@]", "uniq @ @", "split -b 2 @ @", "od -c @[@]", "comm @ @", "join @ @", "mktemp -u @/.XXXX > /dev/null",
     "echo hi {{>|>>|<|<>|&>}} @", "@", "@/x", "source @", "hash -p @ zz; type -p @ @", "tree -L 1 @ > /dev/null",
 ]  # fmt: skip
 

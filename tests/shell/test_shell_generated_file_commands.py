@@ -78,4 +78,4 @@ def test_commands_about_files_do_what_the_programs_do(seed: int, tmp_path: Path)
     theirs, mine = map(_outcomes, outputs)
     assert len(theirs) == len(mine) == CASES + 1
     for case, wanted, got in zip(cases, theirs[1:], mine[1:], strict=True):
-        assert (case, got) == (case, wanted)
+        assert got == wanted, case

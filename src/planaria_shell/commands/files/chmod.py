@@ -96,12 +96,13 @@ def _tree(call: Invocation, name: str) -> Iterator[tuple[str, os.stat_result]]:
         try:
             status = os.stat(path) if operand else os.lstat(path)
         except OSError as error:
+            call.status = 1
+            if call.arguments.has("f"):
+                continue
             if operand and os.path.islink(path):
-                call.complain(f"cannot operate on dangling symlink {shown(current)}")
+                call.error(f"cannot operate on dangling symlink {shown(current)}")
             else:
-                if not call.arguments.has("f"):
-                    call.error(f"cannot access {shown(current)}: {reason(error)}")
-                call.status = 1
+                call.error(f"cannot access {shown(current)}: {reason(error)}")
             continue
         if stat.S_ISLNK(status.st_mode):
             continue

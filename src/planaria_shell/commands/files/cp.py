@@ -47,7 +47,7 @@ def cp(call: Invocation) -> Status:
     copier.symbolic = arguments.has("s")
     copier.attributes_only = arguments.has("attributes-only")
     if copier.link and copier.symbolic:
-        raise UsageError("cannot make both hard and symbolic links", hint=False)
+        raise UsageError("cannot make both hard and symbolic links")
     if copier.backup and copier.no_clobber:
         raise UsageError("options --backup and --no-clobber are mutually exclusive")
     if arguments.has("parents"):
@@ -86,18 +86,34 @@ def _copy_with_parents(call: Invocation, copier: Copier) -> Status:
     if not os.path.isdir(call.path(directory)):
         raise UsageError("with --parents, the destination must be a directory")
     for name in names:
-        parts = name.strip("/").split("/")
-        target, source = directory, "/" if name.startswith("/") else ""
-        for part in parts[:-1]:
-            target = into_directory(target, part)
-            source += part
-            if not os.path.isdir(call.path(target)):
-                mode = (
-                    os.stat(call.path(source)).st_mode & 0o777 if os.path.exists(call.path(source)) else 0o777
-                )
-                os.mkdir(call.path(target), mode & ~call.umask)
-                if copier.verbose:
-                    call.print(f"{source} -> {target}")
-            source += "/"
-        copier.copy(name, into_directory(target, parts[-1]))
+        lead, _, last = name.rstrip("/").rpartition("/")
+        if _make_parents(call, copier, lead, directory):
+            copier.copy(
+                name, into_directory(into_directory(directory, lead.strip("/")) if lead else directory, last)
+            )
     return call.status
+
+
+def _make_parents(call: Invocation, copier: Copier, lead: str, directory: str) -> bool:
+    """Create the directories that lead to a file below another one, as they are."""
+    source, target = "/" if lead.startswith("/") else "", directory
+    for part in lead.strip("/").split("/") if lead.strip("/") else []:
+        source, target = source + part, into_directory(target, part)
+        try:
+            mode = os.stat(call.path(source)).st_mode & 0o777
+        except OSError as error:
+            call.complain(f"failed to get attributes of {shown(source)}", error)
+            return False
+        if not os.path.isdir(call.path(target)):
+            try:
+                os.mkdir(call.path(target), mode & ~call.umask)
+            except FileExistsError:
+                call.complain(f"{shown(target)} exists but is not a directory")
+                return False
+            except OSError as error:
+                call.complain(f"cannot make directory {shown(target)}", error)
+                return False
+            if copier.verbose:
+                call.print(f"{source} -> {target}")
+        source += "/"
+    return True

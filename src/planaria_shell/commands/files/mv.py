@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from planaria_shell.commands.files.copying import Copier
+from planaria_shell.commands.files.copying import Copier, base_name
 from planaria_shell.commands.files.destinations import places
 from planaria_shell.commands.files.rm import Remover
 from planaria_shell.state.command import Status
@@ -85,6 +85,10 @@ def _move(call: Invocation, source: str, target: str, backup: Backup, made: set[
             if not is_directory and stat.S_ISDIR(existing.st_mode):
                 call.complain(f"cannot overwrite directory {shown(target)} with non-directory")
                 return
+    if base_name(source) in (".", ".."):
+        fault = os.strerror(errno.EBUSY)
+        call.complain(f"cannot move {shown(source)} to {shown(target)}: {fault}")
+        return
     inside = is_directory and os.path.isdir(os.path.dirname(goal))
     if inside and (os.path.realpath(goal) + "/").startswith(os.path.realpath(path) + "/"):
         call.complain(f"cannot move {shown(source)} to a subdirectory of itself, {shown(target)}")
