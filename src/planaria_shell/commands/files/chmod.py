@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -99,7 +100,7 @@ def _tree(call: Invocation, name: str) -> Iterator[tuple[str, os.stat_result]]:
             call.status = 1
             if call.arguments.has("f"):
                 continue
-            if operand and os.path.islink(path):
+            if operand and error.errno == errno.ENOENT and os.path.islink(path):
                 call.error(f"cannot operate on dangling symlink {shown(current)}")
             else:
                 call.error(f"cannot access {shown(current)}: {reason(error)}")

@@ -62,7 +62,8 @@ def ln(call: Invocation) -> Status:
         if os.path.isdir(path) and not (arguments.has("n") and os.path.islink(path)):
             directory, names = names[-1], names[:-1]
         elif len(names) > 2:
-            raise CommandError(f"target {shown(names[-1])}: {no_directory(call, names[-1])}")
+            fault = no_directory(call, names[-1]) or os.strerror(errno.ENOTDIR)
+            raise CommandError(f"target {shown(names[-1])}: {fault}")
     backup = Backup(call)
     if directory is None:
         _link(call, names[0], names[1], backup)

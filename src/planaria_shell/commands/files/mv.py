@@ -60,14 +60,14 @@ def _move(call: Invocation, source: str, target: str, backup: Backup, made: set[
         return
     goal = goal.rstrip("/") or "/"
     saved = ""
+    clobber = arguments.last(("i", "f", "n"))
     if existing is not None:
+        if clobber == "n":
+            return
         if (status.st_dev, status.st_ino) == (existing.st_dev, existing.st_ino) and (
             os.path.realpath(path) == os.path.realpath(goal)
         ):
             call.complain(f"{shown(source)} and {shown(target)} are the same file")
-            return
-        clobber = arguments.last(("i", "f", "n"))
-        if clobber == "n":
             return
         if arguments.has("u") and not is_directory and existing.st_mtime_ns >= status.st_mtime_ns:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 from planaria_shell.toolkit.invocation import Invocation
 from planaria_shell.toolkit.quoting import quote
@@ -14,15 +15,13 @@ __all__ = ["make_directories"]
 
 def make_directories(call: Invocation, name: str, mode: int, verb: str) -> bool:
     """Create what is missing of a directory's path, and say so with -v; failures are reported."""
-    at = ""
-    parts = [part for part in name.split("/") if part]
-    lead = "/" if name.startswith("/") else ""
-    for index, part in enumerate(parts):
-        at = f"{at}/{part}" if index else lead + part
-        path = call.path(at)
+    ends = [match.end() for match in re.finditer("[^/]+", name)]
+    for end in ends:
+        last = end == ends[-1]
+        at = name if last else name[:end]
+        path = call.path(name[:end])
         if os.path.isdir(path):
             continue
-        last = index == len(parts) - 1
         try:
             try:
                 os.mkdir(path, mode)
@@ -32,7 +31,7 @@ def make_directories(call: Invocation, name: str, mode: int, verb: str) -> bool:
                     _look_into(path)
                 raise
         except OSError as error:
-            call.complain(f"cannot create directory {quote(name if last else at)}", error)
+            call.complain(f"cannot create directory {quote(at)}", error)
             return False
         if call.arguments.has("v"):
             call.print(f"{call.name}: {verb} directory {shown(at)}")

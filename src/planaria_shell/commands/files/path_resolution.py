@@ -54,7 +54,7 @@ def resolve(path: str, missing: str = "last", follow: bool = True) -> str:
             elif not follow and not pending:
                 os.stat(current)
         except OSError as error:
-            if missing == "anything" and error.errno in (errno.ENOENT, errno.ENOTDIR):
+            if missing == "anything":
                 lost = True
             elif missing != "last" or error.errno != errno.ENOENT or any(pending):
                 raise
