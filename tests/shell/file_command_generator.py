@@ -27,10 +27,10 @@ PATTERNS = [
 #: Commands as templates: `@` is a path, `[-…]` may be left out, `{{…|…}}` is a choice.
 COMMANDS = [
     "mkdir[-p][-v][-m 700] @[@]", "mkdir -p[-v][-m 711] @/x[@]", "rmdir[-p][-v][--ignore-fail-on-non-empty] @[@]",
-    "rm[-r][-f][-d][-v] @[@]", "yes | rm[-r][-d][-v] {{-i|-I|--interactive=once}} @[@][@][@]",
+    "rm[-r][-f][-d][-v] @[@]", "yes | rm[-d][-v] {{-i|-I|--interactive=once}} @[@][@][@]",
     "mv[-v][-n][-T][-f][-b][-u][--strip-trailing-slashes] @ @[@]", "mv[-v][-n] -t @ @[@]",
     "cp[-r][-v][-n][-f][-P][-L][-p][-H][-a][-d] @ @[@]", "cp[-v][-l][-s][-u][-b][--remove-destination][-f] @ @[@]",
-    "cp {{-r|-a|-rv|-rL|-dR|-rl|-rT|-aT}} @ @", "cp[-r][-v][-n] -t @ @[@]", "cp --parents[-r] @ @",
+    "cp {{-r|-a|-rv|-rL|-dR|-rl|-rT|-aT}} @ @", "cp[-v][-n] -t @ @[@]", "cp --parents[-r] @ @",
     "ln[-s][-f][-n][-v][-T][-b][-L][-P] @ @[@]", "ln -s[-f][-n][-v][-T][-r] @ @[@]", "ln[-s][-f][-v] -t @ @[@]",
     "ln[-s][-v] @", "link @ @", "unlink @", "touch[-c][-a][-h][-d 2001-02-03] @[@]", "touch -r @ @",
     "truncate {{-s 3|-s +2|-c -s 1|-s %4}} @[@]", "chmod[-c][-f] {{644|u+x|a-w|700|+x|u=rwx,go=}} @[@]",

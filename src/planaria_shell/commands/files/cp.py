@@ -87,23 +87,23 @@ def _copy_with_parents(call: Invocation, copier: Copier) -> Status:
         raise UsageError("with --parents, the destination must be a directory")
     for name in names:
         lead, _, last = name.rstrip("/").rpartition("/")
+        below = into_directory(directory, lead.strip("/")) if lead else directory
         if _make_parents(call, copier, lead, directory):
-            copier.copy(
-                name, into_directory(into_directory(directory, lead.strip("/")) if lead else directory, last)
-            )
+            copier.copy(name, into_directory(below, last))
     return call.status
 
 
 def _make_parents(call: Invocation, copier: Copier, lead: str, directory: str) -> bool:
     """Create the directories that lead to a file below another one, as they are."""
+    try:
+        os.stat(call.path(lead))
+    except OSError as error:
+        call.complain(f"failed to get attributes of {shown(lead)}", error)
+        return False
     source, target = "/" if lead.startswith("/") else "", directory
     for part in lead.strip("/").split("/") if lead.strip("/") else []:
         source, target = source + part, into_directory(target, part)
-        try:
-            mode = os.stat(call.path(source)).st_mode & 0o777
-        except OSError as error:
-            call.complain(f"failed to get attributes of {shown(source)}", error)
-            return False
+        mode = os.stat(call.path(source)).st_mode & 0o777
         if not os.path.isdir(call.path(target)):
             try:
                 os.mkdir(call.path(target), mode & ~call.umask)
