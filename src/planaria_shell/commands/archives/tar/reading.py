@@ -111,7 +111,7 @@ def _is_header(block: bytes) -> bool:
     """Does an archive begin, or end, with this block?"""
     try:
         tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
-    except tarfile.EOFHeaderError:
+    except tarfile.EOFHeaderError:  # type: ignore[attr-defined]
         return True
     except tarfile.HeaderError:
         return False

@@ -259,7 +259,7 @@ class Listing:
                 if operand and self.follow_directories and stat.S_ISLNK(status.st_mode):
                     try:
                         target = os.stat(entry.path)
-                    except OSError:
+                    except FileNotFoundError:
                         target = status
                     if stat.S_ISDIR(target.st_mode):
                         status = target

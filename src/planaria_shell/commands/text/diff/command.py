@@ -309,8 +309,8 @@ def _directories(process: Process, settings: Settings, one: str, two: str) -> Ge
                 status = max(status, (yield from _directories(process, settings, left, right)))
                 continue
         if faults := _faults(process, settings, [*[left] * in_left, *[right] * in_right]):
-            for path, error in faults:
-                status = _exit(process, error, path)
+            for path, fault in faults:
+                status = _exit(process, fault, path)
             continue
         directory_left, directory_right = (
             os.path.isdir(process.path(left)),
