@@ -1,7 +1,7 @@
 """Generates trees of files and commands about them, to be run in several shells that should agree.
 
 Paths have missing parts, files and links in the middle, `.`, `..` and slashes at their ends. A link is not
-named in its own target with something behind it: GNU's programs resolve such a path for ever.
+named in its own target with something behind it: GNU's programs resolve such a path forever.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ COMMANDS = [
     "tee[-a] @[@] <<< hi", "cat @[@]", "ls[-a][-A][-F][-p][-d][-R][-L][-H][-r][-Q] @[@]", "ls -F {{-H|-L|-dH|-dL}} @[@]",
     "readlink[-f][-e][-m][-v][-n] @[@]", "realpath[-s][-e][-m][-q][-L][-P] @[@]", "realpath {{-m|-s|-e|}} --relative-to=@ @",
     "stat[-L] -c '%n %N %F %A %a' @[@]", "test TESTS @", "test @ -ef @", "[[ @ -ef @ ]]",
-    "find @[@][-maxdepth 1][-type d][-type f][-type l][-name 'a*'][-depth][-empty][-xtype l][-samefile a][-size +0]",
+    "find @[@][-maxdepth 1][-type d][-type f][-type l][-name 'a*'][-depth][-empty][-samefile a][-size +0]",
     "find @ {{-name a -prune -o -print|-type f -exec echo {} +|-type d -empty -delete|-execdir echo {} \\;|-ipath '*A'}}",
     "find @ {{-name b -delete -print|-regex '.*/[ab]'|-type l -exec readlink {} \\;|-type f,l|-printf '%p:%P:%f:%h:%y:%Y\\n'}}",
     "cd[-P][-L] @ && pwd && pwd -P && ls", "cd @; cd @; pwd; cd -; cd ..; pwd; pwd -P", "cd @ && cd .. && pwd",

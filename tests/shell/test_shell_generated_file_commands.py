@@ -46,7 +46,7 @@ def _script(cases: list[tuple[list[str], str]]) -> str:
 
 
 def _outcomes(output: bytes) -> list[list[str]]:
-    """What each case wrote. Directories are read in any order, and so is what is told about their files."""
+    """What each case wrote. Directories are read in any order, and so is what is reported about their files."""
     text = AROUND.sub("", output.decode(errors="replace"))
     return [sorted(part.split("\n")) for part in re.split(r"^@@", text, flags=re.MULTILINE)]
 

@@ -51,7 +51,7 @@ def find_command(
         except FileNotFoundError:
             return None
         except OSError:
-            pass  # it is told when it is to be run
+            pass  # it is reported when it is to be run
         return name, None
     found = shell.hashed.get(name)
     if found is not None:

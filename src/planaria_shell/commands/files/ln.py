@@ -125,7 +125,7 @@ def _link(call: Invocation, target: str, name: str, backup: Backup) -> None:
             hard_link(source, path, follow=arguments.has("L"))
     except OSError as error:
         if symbolic:
-            # It is told only where the target may be what is wrong.
+            # It is reported only where the target may be what is wrong.
             arrow = f" -> {shown(target)}" if error.errno == errno.ENAMETOOLONG or not target else ""
         else:
             arrow = "" if error.errno in _ABOUT_THE_NAME else f" => {shown(target)}"

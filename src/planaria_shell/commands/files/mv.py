@@ -105,11 +105,11 @@ def _move(call: Invocation, source: str, target: str, backup: Backup, made: set[
         if error.errno == errno.EXDEV:
             if not _move_across(call, source, target):
                 return
+            status = os.lstat(goal)
         else:
             call.complain(f"cannot move {shown(source)} to {shown(target)}", error)
             return
-    final = os.lstat(goal)
-    made.add((final.st_dev, final.st_ino))
+    made.add((status.st_dev, status.st_ino))
     if arguments.has("v"):
         note = (
             f" (backup: {shown(os.path.join(os.path.dirname(target), os.path.basename(saved)))})"

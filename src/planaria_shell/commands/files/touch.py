@@ -76,7 +76,7 @@ def _touch(call: Invocation, name: str, which: set[str], times: tuple[int, int])
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666 & ~call.umask))
         except IsADirectoryError:
-            pass  # a slash is at the end: what is wrong is told when its times are set
+            pass  # a slash is at the end: what is wrong is reported when its times are set
         except OSError as error:
             fault = error
     try:

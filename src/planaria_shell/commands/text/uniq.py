@@ -72,7 +72,7 @@ def uniq(call: Invocation) -> Generator[None, None, Status]:
     try:
         source = call.open(name)
     except IsADirectoryError:
-        pass  # it is told once the output is there
+        pass  # it is reported once the output is there
     except OSError as error:
         raise CommandError(f"{shell_quote(name)}: {reason(error)}") from None
     target: Sink = call.stdout
