@@ -28,7 +28,7 @@ PATTERNS = [
 COMMANDS = [
     "mkdir[-p][-v][-m 700] @[@]", "mkdir -p[-v][-m 711] @/x[@]", "rmdir[-p][-v][--ignore-fail-on-non-empty] @[@]",
     "rm[-r][-f][-d][-v] @[@]", "yes | rm[-d][-v] {{-i|-I|--interactive=once}} @[@][@][@]",
-    "mv[-v][-n][-T][-f][-b][-u][--strip-trailing-slashes] @ @[@]", "mv[-v][-n] -t @ @[@]",
+    "mv[-v][-n][-T][-f][-b][-u] @ @[@]", "mv[-v][-n] -t @ @[@]",
     "cp[-r][-v][-n][-f][-P][-L][-p][-H][-a][-d] @ @[@]", "cp[-v][-l][-s][-u][-b][--remove-destination][-f] @ @[@]",
     "cp {{-r|-a|-rv|-rL|-dR|-rl|-rT|-aT}} @ @", "cp[-v][-n] -t @ @[@]", "cp --parents[-r] @ @",
     "ln[-s][-f][-n][-v][-T][-b][-L][-P] @ @[@]", "ln -s[-f][-n][-v][-T][-r] @ @[@]", "ln[-s][-f][-v] -t @ @[@]",

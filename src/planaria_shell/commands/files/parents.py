@@ -27,7 +27,7 @@ def make_directories(call: Invocation, name: str, mode: int, verb: str) -> bool:
                 os.mkdir(path, mode)
             except FileExistsError:
                 if not last:
-                    # A file is no directory, or a link leads in circles: that is the reason, then.
+                    # A file is not a directory, or a link leads in circles: that is the reason, then.
                     _look_into(path)
                 raise
         except OSError as error:
