@@ -85,11 +85,11 @@ def _move(call: Invocation, source: str, target: str, backup: Backup, made: set[
             if not is_directory and stat.S_ISDIR(existing.st_mode):
                 call.complain(f"cannot overwrite directory {shown(target)} with non-directory")
                 return
-    if base_name(source) in (".", ".."):
+    inside = is_directory and os.path.isdir(os.path.dirname(goal))
+    if inside and base_name(source) in (".", ".."):
         fault = os.strerror(errno.EBUSY)
         call.complain(f"cannot move {shown(source)} to {shown(target)}: {fault}")
         return
-    inside = is_directory and os.path.isdir(os.path.dirname(goal))
     if inside and (os.path.realpath(goal) + "/").startswith(os.path.realpath(path) + "/"):
         call.complain(f"cannot move {shown(source)} to a subdirectory of itself, {shown(target)}")
         return
