@@ -3,10 +3,11 @@
 `Thread.start` only queues a thread. It runs when another thread would block: in `join`, on a lock, event,
 condition or queue, in `time.sleep` (unless a lock is held meanwhile, which the others may want), and at the
 end of a cell or when a cell parks (`run_pending`; daemons and timers excepted). Those below it on the stack
-hold their locks, and are other threads to `get_ident`, `RLock` and `threading.local`. One whose function has the attribute `takes_turns` is left when it has nothing to do,
-and begun anew the next time (`planaria_kernel.network.turns`). Where real threads would take turns forever
-or one would have to wait for another that is below it on the stack, there is a RuntimeError that says so;
-without that the sandbox would trap.
+hold their locks, and are other threads to `get_ident`, `RLock` and `threading.local`. One whose function has
+the attribute `takes_turns` is left when it has nothing to do, and begun anew the next time
+(`planaria_kernel.network.turns`). Where real threads would take turns forever or one would have to wait for
+another that is below it on the stack, there is a RuntimeError that says so; without that the sandbox would
+trap.
 """
 
 from __future__ import annotations
@@ -300,7 +301,7 @@ def _get_ident() -> int:
 
 
 def _waiting_frame() -> FrameType | None:
-    """The frame that waits, by whatever means: the innermost that is not of `threading`, `queue` or this module."""
+    """The frame that waits: the innermost that is not of `threading`, `queue` or this module."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__") in _WAITING:
         frame = frame.f_back
