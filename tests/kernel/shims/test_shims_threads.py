@@ -446,3 +446,38 @@ def test_calls_of_an_executor_are_in_its_thread() -> None:
         "[('p_0', 1), ('p_0', 1)] False\n"
         "BrokenThreadPool('A thread initializer failed, the thread pool is not usable anymore')\nBrokenThreadPool\n"
     )
+
+
+def test_a_loop_of_a_thread_within_a_loop() -> None:
+    """A thread that a coroutine waits for may have an event loop of its own."""
+    out = python(
+        """
+        import asyncio, threading
+        async def answer():
+            await asyncio.sleep(0)
+            return 42
+        async def main():
+            t = threading.Thread(target=lambda: print(asyncio.run(answer())))
+            t.start()
+            t.join()
+            return await answer()
+        print(asyncio.run(main()))
+        """
+    )
+    assert out == "42\n42\n"
+
+
+@pytest.mark.parametrize("name", ["Lock", "RLock"])
+def test_locks_are_not_copied(name: str) -> None:
+    """A lock can be neither copied nor pickled."""
+    out = python(
+        f"""
+        import copy, pickle, threading
+        for function in (copy.copy, copy.deepcopy, pickle.dumps):
+            try:
+                function(threading.{name}())
+            except TypeError as error:
+                print(error)
+        """
+    )
+    assert out == f"cannot pickle '_thread.{name if name == 'RLock' else 'lock'}' object\n" * 3
