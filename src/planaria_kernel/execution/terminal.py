@@ -123,7 +123,7 @@ class _TerminalBytes(io.BufferedIOBase):
     def readable(self) -> bool:
         return True
 
-    def readline(self, size: int | None = -1, /) -> bytes:  # type: ignore[override]
+    def readline(self, size: int | None = -1, /) -> bytes:
         line = self._rest or self._text.readline().encode("utf-8", "surrogateescape")
         end = len(line) if size is None or size < 0 else size
         self._rest = line[end:]

@@ -71,8 +71,8 @@ class _Activity:
 
 #: Of the main thread, and of those that run.
 _activities: list[_Activity] = [_Activity()]
-#: Holds what nobody does.
-_NOBODY: Final = _Activity()
+#: Holds what no thread holds.
+_NO_THREAD: Final = _Activity()
 
 
 def _takes_turns(thread: threading.Thread) -> bool:
@@ -221,7 +221,7 @@ class _Signal(Lock):
     __slots__ = ()
 
     def _take(self) -> None:
-        self._holder = _NOBODY
+        self._holder = _NO_THREAD
 
 
 class _RLock(threading._PyRLock):  # type: ignore[name-defined,misc]
@@ -333,10 +333,10 @@ def install() -> None:
     """Put this in place of threads. Locks made before keep working, but trap where they would deadlock."""
     import _threading_local
 
-    threading.Lock = _thread.allocate_lock = Lock  # type: ignore[misc,assignment]
+    threading.Lock = _thread.allocate_lock = Lock  # type: ignore[assignment]
     threading._allocate_lock = _Signal  # type: ignore[attr-defined]
-    threading._CRLock = _thread.RLock = _RLock  # type: ignore[attr-defined,misc,assignment]
-    threading.Semaphore.__enter__ = _enter_semaphore  # type: ignore[method-assign,assignment]
+    threading._CRLock = _thread.RLock = _RLock  # type: ignore[attr-defined,misc]
+    threading.Semaphore.__enter__ = _enter_semaphore  # type: ignore[method-assign]
     threading.Semaphore.__exit__ = _leave_semaphore  # type: ignore[method-assign]
     threading.get_ident = _thread.get_ident = _get_ident
     threading.local = _threading_local.local  # type: ignore[assignment]

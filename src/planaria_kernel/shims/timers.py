@@ -64,7 +64,7 @@ def _raise(signalnum: int, /) -> None:
     number = operator.index(signalnum)
     if not 0 <= number < signal.NSIG:
         raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
-    if number:  # C's own traps for what is no signal
+    if number:  # C's own traps for what is not a signal
         _raise_signal(number)
 
 
