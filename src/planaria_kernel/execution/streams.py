@@ -102,11 +102,15 @@ class Streams:
         self._flushes = self.stdout.flush, self.stderr.flush
 
     def flush(self) -> None:
-        """Write out what is held back; streams that the code has closed or detached are opened again."""
+        """Write out what is held back, also by wrappers that the code has put in place of the streams."""
         for name, ours in (("stdout", self.stdout), ("stderr", self.stderr)):
             stream = getattr(sys, name, None)
             if stream is not ours:
                 _flush_wrapper(stream)
+        self._flush_own()
+
+    def _flush_own(self) -> None:
+        """Write out what these hold back; those that the code has closed or detached are opened again."""
         flush_output, flush_errors = self._flushes
         try:
             flush_output()
@@ -122,8 +126,11 @@ class Streams:
                 sys.stderr = self.stderr
 
     def settle(self) -> None:
-        """Before something is written to the descriptors themselves: what was printed goes first."""
-        self.flush()
+        """Before something is written to the descriptors themselves: what was printed goes first.
+
+        Not what wrappers hold: it may be one of these that writes.
+        """
+        self._flush_own()
 
 
 def flushing_write(flush: Callable[[], None]) -> Callable[[int, Any], int]:

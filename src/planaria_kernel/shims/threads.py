@@ -336,7 +336,7 @@ def install() -> None:
     threading.Lock = _thread.allocate_lock = Lock  # type: ignore[assignment]
     threading._allocate_lock = _Signal  # type: ignore[attr-defined]
     threading._CRLock = _thread.RLock = _RLock  # type: ignore[attr-defined,misc]
-    threading.Semaphore.__enter__ = _enter_semaphore  # type: ignore[method-assign]
+    threading.Semaphore.__enter__ = _enter_semaphore  # type: ignore[method-assign,assignment]
     threading.Semaphore.__exit__ = _leave_semaphore  # type: ignore[method-assign]
     threading.get_ident = _thread.get_ident = _get_ident
     threading.local = _threading_local.local  # type: ignore[assignment]
