@@ -435,3 +435,42 @@ def test_failing_listener(new_session: Callable[..., Any]) -> None:
         session.execute("x = 5\nimport sys\nsys.stderr.write('oops')\nsys.stderr.flush()\nwhile True: pass")
     assert session.execute("x").value == 5
     assert session.history[0].code.startswith("x = 5")
+
+
+@pytest.mark.parametrize("buffer", ["buffer", "detach()"])
+@pytest.mark.parametrize("wrapper", ["io.TextIOWrapper", "codecs.getwriter('utf-8')"])
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_wrapped_streams(new_session: Callable[..., Any], stream: str, wrapper: str, buffer: str) -> None:
+    """What is printed to a wrapper of a standard stream's buffer comes with the execution that printed it."""
+    session = new_session()
+    session.execute("import codecs, io, sys")
+    code = f"sys.{stream} = {wrapper}(sys.{stream}.{buffer}); print('a', file=sys.{stream})"
+    assert getattr(session.execute(code), stream) == "a\n"
+    assert getattr(session.execute(f"print('é', file=sys.{stream})"), stream) == "é\n"
+
+
+def test_detached_streams(session: Any) -> None:
+    """A standard stream that was detached from its buffer is a new one in the next execution."""
+    session.execute("import sys; buffer = sys.stdout.detach()")
+    assert session.execute("print(1)").stdout == "1\n"
+
+
+def test_input_as_bytes(new_session: Callable[..., Any]) -> None:
+    """sys.stdin.buffer gives the bytes of what sys.stdin would give, and the two may take turns."""
+    session = new_session(stdin="é1\ntwo\nthree\n4 5\n6\n")
+    session.execute("import io, sys")
+    assert session.execute("sys.stdin.buffer.readline()").value == "é1\n".encode()
+    assert session.execute("sys.stdin.buffer.read(5), input(), sys.stdin.buffer.readline()").value == (
+        b"two\nt",
+        "4 5",
+        b"hree\n",
+    )
+    assert session.execute("io.TextIOWrapper(sys.stdin.buffer).read()").value == "6\n"
+    assert session.execute("sys.stdin.buffer.read()").value == b""
+
+
+def test_values_of_compiled_code(session: Any) -> None:
+    """Code that a cell compiles as an interactive statement displays its value, as `code.interact` does."""
+    assert session.execute("exec(compile('6 * 7', 'some', 'single'))").stdout == "42\n"
+    result = session.execute("import code; code.InteractiveInterpreter().runsource('1 + 1')")
+    assert (result.stdout, result.value) == ("2\n", False)

@@ -99,3 +99,11 @@ def test_no_timer_where_executions_are_repeated() -> None:
     arguments: dict[str, Any] = {"record": True}
     with planaria.Session(**arguments) as session:
         assert "could not be repeated" in str(session.run("import signal; signal.alarm(1)").error)
+
+
+@pytest.mark.parametrize("number", [-1, 65, 999])
+def test_numbers_that_are_not_signals(session: Any, number: int) -> None:
+    """raise_signal of a number that is not a signal is an OSError, and of 0 does nothing."""
+    result = session.run(f"import signal; signal.raise_signal({number})")
+    assert result.error.type == "OSError"
+    assert session.execute("signal.raise_signal(0)").value is None

@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Final
 
+from planaria_kernel.event_loop.leaving import outside_loop
 from planaria_kernel.event_loop.loop import ParkingLoop
 
 __all__ = ["DRIVE_CODE", "OWN_CODE", "Execution", "Park", "Runs"]
@@ -72,18 +73,10 @@ class Runs:
 
     def drive(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         """Take a coroutine to its end on a loop of its own, blocking, also where a loop runs already."""
-        running = asyncio._get_running_loop()
-        task = None if running is None else asyncio.current_task(running)
         try:
-            if running is not None and task is not None:
-                asyncio.tasks._leave_task(running, task)
-            asyncio._set_running_loop(None)
-            with asyncio.Runner(loop_factory=self._new_loop) as runner:
+            with outside_loop(), asyncio.Runner(loop_factory=self._new_loop) as runner:
                 return runner.run(coroutine)
         finally:
-            asyncio._set_running_loop(running)
-            if running is not None and task is not None:
-                asyncio.tasks._enter_task(running, task)
             self._loop.raise_interrupt()  # one that came too late for the loop
 
     async def _run_until_complete(self, loop: ParkingLoop, awaitable: Any) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import inspect
 import sys
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from planaria_kernel.event_loop.asyncio_run import Execution
@@ -44,6 +44,8 @@ class Cells:
         self._reports = reports
         self._flags = 0
         self._value: Any = None
+        #: The code of the cell that runs, if its value is taken.
+        self._captured: CodeType | None = None
         #: To be put at `sys.displayhook`: takes the value of a cell that is a single expression.
         self.displayhook = self._take_value
         #: The cell that waits.
@@ -74,6 +76,7 @@ class Cells:
         except BaseException as error:
             return self._reports.error(error)
         self._flags = cell.flags
+        self._captured = cell.body if cell.captures else None
         if self._reports.before_cell is not None:
             trampolines.call(self._reports.before_cell, source)
         if cell.awaits:
@@ -87,6 +90,8 @@ class Cells:
                 value = self._value
         except BaseException as error:
             return self._ended(None, error, True)
+        finally:
+            self._captured = None
         if cell.leaves_nothing:
             forget_source(name)
         return self._ended(value, None, cell.silent)
@@ -135,7 +140,10 @@ class Cells:
                 return report
 
     def _take_value(self, value: Any) -> None:
-        self._value = value
+        if sys._getframe(1).f_code is self._captured:
+            self._value = value
+        else:  # of code that the cell has compiled, as `code.InteractiveInterpreter` does
+            sys.__displayhook__(value)
 
     async def _run_awaiting(self, cell: Cell) -> Any:
         space = self._space
@@ -145,6 +153,7 @@ class Cells:
                 value = eval(code, space)
                 if code.co_flags & inspect.CO_COROUTINE:
                     value = await value
+        self._captured = None
         return self._value if cell.captures else value
 
     def _start(self, cell: Cell) -> Report:

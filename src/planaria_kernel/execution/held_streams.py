@@ -22,7 +22,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from planaria_kernel.execution.streams import Streams
+from planaria_kernel.execution.streams import Streams, is_open
 from planaria_kernel.protocol import encode
 
 __all__ = ["HeldStreams"]
@@ -72,10 +72,10 @@ class _HeldStream:
         """Take what the text stream has let go of; a part of a line leaves with what is written next.
 
         Bytes that the stream would write in another way, as the user's code may have set its encoding and its
-        ends of lines, are passed on.
+        ends of lines or detached it, are passed on.
         """
         part = bytes(data)
-        if not self._gathers or b"\n" in part or self.text.encoding != "utf-8":
+        if not self._gathers or b"\n" in part or not is_open(self.text) or self.text.encoding != "utf-8":
             return self.buffer.write(data)
         try:
             text = part.decode()

@@ -6,13 +6,14 @@ in which they were written, and the host can show them as they come.
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-__all__ = ["Streams", "flushing_write"]
+__all__ = ["Streams", "flushing_write", "is_open"]
 
 
 #: Text with fewer characters does not fill the buffer of a stream by itself.
@@ -47,6 +48,30 @@ class _ErrorStream(io.TextIOWrapper):
             pass
 
 
+def is_open(stream: io.TextIOWrapper) -> bool:
+    """Whether a stream is neither closed nor detached from its buffer."""
+    try:
+        return not stream.closed
+    except ValueError:  # of one that is detached
+        return False
+
+
+def _flush_wrapper(stream: object) -> None:
+    """Flush what the user's code has put in place of a stream, if that is one of the library's over a buffer.
+
+    Others are left alone: their methods are the user's code.
+    """
+    if issubclass(type(stream), codecs.StreamWriter):
+        stream = vars(stream).get("stream")
+    try:
+        if type(stream) is io.BufferedWriter or (
+            type(stream) is io.TextIOWrapper and type(stream.buffer) is io.BufferedWriter
+        ):
+            stream.flush()
+    except (OSError, ValueError):  # closed or detached
+        pass
+
+
 def _descriptor(number: int) -> io.RawIOBase:
     return io.FileIO(number, "w", closefd=False)
 
@@ -77,24 +102,35 @@ class Streams:
         self._flushes = self.stdout.flush, self.stderr.flush
 
     def flush(self) -> None:
-        """Write out what is held back; streams that the user's code has closed are opened again."""
+        """Write out what is held back, also by wrappers that the code has put in place of the streams."""
+        for name, ours in (("stdout", self.stdout), ("stderr", self.stderr)):
+            stream = getattr(sys, name, None)
+            if stream is not ours:
+                _flush_wrapper(stream)
+        self._flush_own()
+
+    def _flush_own(self) -> None:
+        """Write out what these hold back; those that the code has closed or detached are opened again."""
         flush_output, flush_errors = self._flushes
         try:
             flush_output()
             flush_errors()
         except ValueError:
-            if not (self.stdout.closed or self.stderr.closed):
+            if is_open(self.stdout) and is_open(self.stderr):
                 raise
-            ours = (sys.stdout is self.stdout, sys.stderr is self.stderr)
+            were_ours = (sys.stdout is self.stdout, sys.stderr is self.stderr)
             self.reopen()
-            if ours[0]:
+            if were_ours[0]:
                 sys.stdout = self.stdout
-            if ours[1]:
+            if were_ours[1]:
                 sys.stderr = self.stderr
 
     def settle(self) -> None:
-        """Before something is written to the descriptors themselves: what was printed goes first."""
-        self.flush()
+        """Before something is written to the descriptors themselves: what was printed goes first.
+
+        Not what wrappers hold: it may be one of these that writes.
+        """
+        self._flush_own()
 
 
 def flushing_write(flush: Callable[[], None]) -> Callable[[int, Any], int]:

@@ -6,6 +6,7 @@ import builtins
 import io
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from typing import Final
 
 from planaria_kernel.execution.error_reports import exception_of
@@ -100,4 +101,42 @@ class Terminal(io.TextIOBase):
     def read(self, size: int | None = -1, /) -> str:
         if size is None or size < 0:
             return "".join(iter(self.readline, ""))
+        return self.readline(size)
+
+    @cached_property
+    def buffer(self) -> io.BufferedIOBase:
+        """The same input as bytes."""
+        return _TerminalBytes(self)
+
+
+class _TerminalBytes(io.BufferedIOBase):
+    """`sys.stdin.buffer`."""
+
+    name = "<stdin>"
+    mode = "rb"
+
+    def __init__(self, text: Terminal) -> None:
+        super().__init__()
+        self._text = text
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        line = self._rest or self._text.readline().encode("utf-8", "surrogateescape")
+        end = len(line) if size is None or size < 0 else size
+        self._rest = line[end:]
+        return line[:end]
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            return b"".join(iter(self.readline, b""))
+        parts = []
+        while size > 0 and (part := self.readline(size)):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def read1(self, size: int = -1, /) -> bytes:
         return self.readline(size)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import concurrent.futures
+import itertools
+import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from planaria_kernel.shims.importing import when_imported
 from planaria_kernel.shims.processes import warn_inline
+from planaria_kernel.shims.threads import entered
 
 __all__ = ["ThreadPoolExecutor", "install"]
 
+_numbers: Final = itertools.count()
+
 
 class ThreadPoolExecutor(concurrent.futures.Executor):
-    """An executor that runs each call in `submit`, and returns a future that is done."""
+    """An executor that runs each call in `submit`, in its one thread, and returns a future that is done."""
 
     def __init__(
         self,
@@ -29,18 +34,28 @@ class ThreadPoolExecutor(concurrent.futures.Executor):
         self._max_workers = max_workers or 1
         self._initializer = initializer
         self._arguments = initargs
+        self._is_broken = False
+        prefix = thread_name_prefix or f"ThreadPoolExecutor-{next(_numbers)}"
+        #: It is entered for each call, and never started.
+        self._worker = threading.Thread(name=f"{prefix}_0")
+        self._worker._ident = id(self._worker)  # type: ignore[attr-defined]
         self._closed = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> concurrent.futures.Future[Any]:
+        if self._is_broken:
+            raise self._broken()
         if self._closed:
             raise RuntimeError("cannot schedule new futures after shutdown")
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
         initializer, self._initializer = self._initializer, None
         if initializer is not None:
-            initializer(*self._arguments)
-        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+            self._initialize(initializer)
+        if self._is_broken:
+            future.set_exception(self._broken())
+            return future
         future.set_running_or_notify_cancel()
         try:
-            result = fn(*args, **kwargs)
+            result = self._call(fn, *args, **kwargs)
         except KeyboardInterrupt:
             raise  # the host stops the cell
         except BaseException as error:
@@ -48,6 +63,24 @@ class ThreadPoolExecutor(concurrent.futures.Executor):
         else:
             future.set_result(result)
         return future
+
+    def _call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        with entered(self._worker):
+            return function(*args, **kwargs)
+
+    def _initialize(self, initializer: Callable[..., Any]) -> None:
+        try:
+            self._call(initializer, *self._arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            concurrent.futures._base.LOGGER.critical("Exception in initializer:", exc_info=True)
+            self._is_broken = True
+
+    def _broken(self) -> Exception:
+        from concurrent.futures.thread import BrokenThreadPool
+
+        return BrokenThreadPool("A thread initializer failed, the thread pool is not usable anymore")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         self._closed = True
@@ -67,6 +100,14 @@ class ProcessPoolExecutor(ThreadPoolExecutor):
     ) -> None:
         warn_inline("concurrent.futures.ProcessPoolExecutor")
         super().__init__(max_workers, "", initializer, initargs)
+
+    def _call(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    def _broken(self) -> Exception:
+        from concurrent.futures.process import BrokenProcessPool
+
+        return BrokenProcessPool("A process initializer failed, the process pool is not usable anymore")
 
 
 def _change_thread(module: Any) -> None:

@@ -7,7 +7,6 @@ sees: when it comes to the same sleep again and again, and nothing that it refer
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sized
 from types import FrameType
 from typing import Any, Final
@@ -25,19 +24,26 @@ class SleepWatch:
         self._seen: Any = None
         self._count = 0
 
-    def is_in_vain(self, depth: int) -> bool:
-        """Whether the caller, `depth` frames up, has slept here often without a change of what it sees."""
-        seen = _view(sys._getframe(depth + 1))
+    def is_in_vain(self, frame: FrameType | None, *, despite_changes: bool = False) -> bool:
+        """Whether the thread, in `frame`, has slept here often without a change of what it sees.
+
+        `despite_changes`: or has just slept here often, since what it waits for cannot come.
+        """
+        seen = frame and (_place(frame) if despite_changes else _view(frame))
         self._count = self._count + 1 if seen == self._seen else 0
         self._seen = seen
         return self._count >= _PATIENCE
+
+
+def _place(frame: FrameType) -> tuple[int, int]:
+    return (id(frame), frame.f_lasti)
 
 
 def _view(frame: FrameType) -> tuple[Any, ...]:
     """Where a frame is, and what its variables refer to: each by identity, size and attributes."""
     code, space = frame.f_code, frame.f_globals
     values = [*frame.f_locals.values(), *(space[name] for name in code.co_names if name in space)]
-    return (id(frame), frame.f_lasti, [_state(value) for value in values])
+    return (*_place(frame), [_state(value) for value in values])
 
 
 def _state(value: Any) -> tuple[Any, ...]:

@@ -6,7 +6,10 @@ A timer ends with the execution that has set it.
 
 from __future__ import annotations
 
+import errno
 import math
+import operator
+import os
 import signal
 import sys
 import time
@@ -26,6 +29,7 @@ _STATUS: Final = 128 + signal.SIGALRM
 _sleep: Final = time.sleep
 _signal: Final = signal.signal
 _getsignal: Final = signal.getsignal
+_raise_signal: Final = signal.raise_signal
 
 #: The code's own handler.
 _handler: Any = signal.SIG_DFL
@@ -53,6 +57,15 @@ def _raised(number: int, frame: FrameType | None) -> None:
     elif _handler == signal.SIG_DFL:
         print("Alarm clock", file=sys.stderr)
         raise SystemExit(_STATUS)
+
+
+def _raise(signalnum: int, /) -> None:
+    """Send a signal to the executing process."""
+    number = operator.index(signalnum)
+    if not 0 <= number < signal.NSIG:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    if number:  # C's own traps for what is not a signal
+        _raise_signal(number)
 
 
 def _set_handler(signalnum: Any, handler: Any, /) -> Any:
@@ -116,6 +129,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
         setattr(signal, name, number)
     signal.ItimerError = OSError  # type: ignore[misc,assignment]
     for name, function in (
+        ("raise_signal", _raise),
         ("signal", _set_handler),
         ("getsignal", _get_handler),
         ("alarm", _alarm),

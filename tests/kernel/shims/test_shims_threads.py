@@ -116,7 +116,7 @@ def test_timeouts() -> None:
 
 
 def test_errors_and_exits() -> None:
-    """An exception ends the thread only and goes to threading.excepthook; SystemExit ends it silently."""
+    """An exception ends the thread only and goes to threading.excepthook; also SystemExit, which the default hook ignores."""
     out = python(
         """
         import threading, sys
@@ -131,6 +131,7 @@ def test_errors_and_exits() -> None:
     )
     assert out.splitlines() == [
         "ZeroDivisionError t",
+        "SystemExit t",
         "cannot join thread before it is started",
         "threads can only be started once",
         "cannot join current thread",
@@ -324,3 +325,159 @@ def test_taking_turns() -> None:
         """
     )
     assert out == "a True True\nb c True\nnothing True\n"
+
+
+@pytest.mark.parametrize("lock", ["Lock", "RLock", "Condition", "Semaphore"])
+def test_a_lock_that_is_held_in_a_sleep_keeps_other_threads_out(lock: str) -> None:
+    """Threads that sleep while they hold a lock, of any kind, are alone with what it protects."""
+    out = python(
+        f"""
+        import threading, time
+        lock, counter = threading.{lock}(), 0
+        def increment():
+            global counter
+            for _ in range(3):
+                with lock:
+                    seen = counter
+                    time.sleep(0.0001)
+                    counter = seen + 1
+        threads = [threading.Thread(target=increment) for _ in range(4)]
+        for t in threads: t.start()
+        for t in threads: t.join()
+        print(counter)
+        """
+    )
+    assert out == "12\n"
+
+
+def test_identity_of_threads() -> None:
+    """Threads that are started are enumerated, each has its own number, and a lock of one is not another's."""
+    out = python(
+        """
+        import threading
+        lock, seen = threading.RLock(), []
+        def work():
+            seen.append((threading.get_ident() == threading.current_thread().ident, lock.acquire(blocking=False)))
+        threads = [threading.Thread(target=work, name=name) for name in "ab"]
+        for t in threads: t.start()
+        print(sorted(t.name for t in threading.enumerate()), threading.active_count())
+        with lock:
+            print(lock.acquire(), lock.release())
+            for t in threads: t.join()
+        print(seen, threading.active_count(), threading.get_ident() == threading.main_thread().ident)
+        """
+    )
+    assert out == ("['MainThread', 'a', 'b'] 3\nTrue None\n[(True, False), (True, False)] 1 True\n")
+
+
+def test_a_flag_that_is_polled_while_a_lock_is_held() -> None:
+    """Who sleeps with a lock until another thread has done something gets it done."""
+    out = python(
+        """
+        import threading, time
+        done = []
+        threading.Thread(target=done.append, args=(1,)).start()
+        with threading.Lock():
+            while not done: time.sleep(0.0001)
+        print(done)
+        """
+    )
+    assert out == "[1]\n"
+
+
+def test_a_thread_that_works_until_it_is_stopped() -> None:
+    """A thread that waits in a loop for an event of the thread below it ends with an error when that is due."""
+    out = python(
+        """
+        import threading, time
+        threading.excepthook = lambda hook: print(hook.exc_value)
+        stop, steps = threading.Event(), []
+        def work():
+            while not stop.is_set():
+                steps.append(1)
+                stop.wait(0.0001)
+        t = threading.Thread(target=work)
+        t.start()
+        time.sleep(0.001)
+        stop.set()
+        t.join()
+        print(len(steps) > 0, t.is_alive())
+        """
+    )
+    first, last = out.splitlines()
+    assert first.startswith("deadlock: this thread polls for what only the thread that waits for it could do")
+    assert last == "True False"
+
+
+def test_a_hook_gets_exits() -> None:
+    """A hook for exceptions of threads gets SystemExit too; the default one ignores it."""
+    out = python(
+        """
+        import sys, threading
+        def run():
+            t = threading.Thread(target=sys.exit, args=(3,)); t.start(); t.join()
+        run()
+        threading.excepthook = lambda hook: print(repr(hook.exc_value), hook.thread is not None)
+        run()
+        """
+    )
+    assert out == "SystemExit(3) True\n"
+
+
+def test_calls_of_an_executor_are_in_its_thread() -> None:
+    """Calls of a pool have the same thread, which is not the main one, and a failing initializer breaks it."""
+    out = python(
+        """
+        import logging, threading
+        from concurrent.futures import ThreadPoolExecutor
+        local = threading.local()
+        with ThreadPoolExecutor(1, "p", setattr, (local, "x", 1)) as pool:
+            print(list(pool.map(lambda _: (threading.current_thread().name, local.x), range(2))), hasattr(local, "x"))
+        logging.disable()
+        pool = ThreadPoolExecutor(1, initializer=int, initargs=("x",))
+        print(repr(pool.submit(print, 1).exception()))
+        try:
+            pool.submit(print, 1)
+        except RuntimeError as error:
+            print(type(error).__name__)
+        """
+    )
+    assert out == (
+        "[('p_0', 1), ('p_0', 1)] False\n"
+        "BrokenThreadPool('A thread initializer failed, the thread pool is not usable anymore')\nBrokenThreadPool\n"
+    )
+
+
+def test_a_loop_of_a_thread_within_a_loop() -> None:
+    """A thread that a coroutine waits for may have an event loop of its own."""
+    out = python(
+        """
+        import asyncio, threading
+        async def answer():
+            await asyncio.sleep(0)
+            return 42
+        async def main():
+            t = threading.Thread(target=lambda: print(asyncio.run(answer())))
+            t.start()
+            t.join()
+            return await answer()
+        print(asyncio.run(main()))
+        """
+    )
+    assert out == "42\n42\n"
+
+
+@pytest.mark.parametrize("name", ["Lock", "RLock"])
+def test_locks_are_not_copied(name: str) -> None:
+    """A lock can be neither copied nor pickled."""
+    out = python(
+        f"""
+        import copy, pickle, threading
+        for function in (copy.copy, copy.deepcopy, pickle.dumps):
+            try:
+                function(threading.{name}())
+            except TypeError as error:
+                print(error)
+        """
+    )
+    assert out == f"cannot pickle '_thread.{name if name == 'RLock' else 'lock'}' object\n" * 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from signal import SIGKILL, SIGTERM
 from typing import Any
 
 from planaria_kernel.shims.subprocesses.popen import Popen
@@ -117,11 +118,11 @@ class Process:
 
     def terminate(self) -> None:
         """Terminate the process with SIGTERM."""
-        self._popen.terminate()
+        self.send_signal(SIGTERM)
 
     def kill(self) -> None:
         """Kill the process with SIGKILL."""
-        self._popen.kill()
+        self.send_signal(SIGKILL)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.pid}>"
