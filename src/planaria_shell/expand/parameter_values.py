@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from planaria_shell.errors import ArithmeticSyntaxError, ShellError, abandoning
+from planaria_shell.errors import NegativeLengthError, ShellError, abandoning
 from planaria_shell.expand import parameter_operators
 from planaria_shell.expand.constant_words import (
     MaybeCode,
@@ -345,8 +345,9 @@ class ParameterValues:
             try:
                 return calculate(sh)
             except ShellError as error:
-                if not error.fatal:
+                if not (error.fatal or error.expanding):
                     error.message = f"{name}: {error.message}"
+                    error.ends_posix = False
                 raise
 
         return code
@@ -412,7 +413,7 @@ class ParameterValues:
                 if variable.flags & ASSOCIATIVE and start > 0:
                     start -= 1
             if count is not None and count < 0:
-                raise ArithmeticSyntaxError(f"{source}: substring expression < 0")
+                raise NegativeLengthError(source)
             return items[start:] if count is None else items[start : start + count]
 
         result.values = slice_list
