@@ -233,7 +233,7 @@ def run_here(
     finally:
         if captured:
             shell.subshell_level -= 1
-        shell.node, shell.reports_deaths, shell.ended_by = node, reports_deaths, ended_by
+            shell.node, shell.reports_deaths, shell.ended_by = node, reports_deaths, ended_by
         shell.traps = traps
         shell.hashes = hashes
         shell.watching, shell.status, shell.pipe_statuses, shell.last_argument, shell.substitution_level = (
