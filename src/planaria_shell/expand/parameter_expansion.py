@@ -298,7 +298,7 @@ class ParameterExpansions:
 
 
 def _joins_by_separator(part: Parameter) -> bool:
-    """Whether what the parameter gives is cut by a pattern, or transformed: `${a[@]#x}`, `${@%y}`, `${@@Q}`."""
+    """Whether what the parameter gives is cut by a pattern or transformed: `${a[@]#x}`, `${@@Q}`."""
     return part.operator[:1] in ("#", "%", "@") and bool(part.operator)
 
 
