@@ -5,6 +5,9 @@ from __future__ import annotations
 __all__ = [
     "AbandonError",
     "ArithmeticSyntaxError",
+    "BadSubscriptError",
+    "BadSubstitutionError",
+    "NegativeLengthError",
     "ReadonlyError",
     "ShellError",
     "ShellSyntaxError",
@@ -26,6 +29,9 @@ class ShellError(Exception):
         #: Whether an expansion in a redirection or an expression went wrong: more ends than with a file
         #: that cannot be opened, or an expression that is none.
         self.expanding = False
+        #: Whether it is an error of an expansion or an assignment, by which a shell ends in POSIX mode that
+        #: is not interactive.
+        self.ends_posix = False
         #: Whether its message has been written: before the function, or the redirections, are left.
         self.reported = False
 
@@ -41,8 +47,9 @@ class AbandonError(ShellError):
 
 
 def abandoning(error: ShellError) -> ShellError:
-    """`error` as one that abandons all that runs, unless it ends more than that."""
-    return error if error.fatal else AbandonError(error.message)
+    """`error` as one that abandons all that runs, unless it ends more than that, or is one of an expansion
+    within the expression."""
+    return error if error.fatal or error.expanding else AbandonError(error.message)
 
 
 class ReadonlyError(ShellError):
@@ -50,10 +57,40 @@ class ReadonlyError(ShellError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name}: readonly variable")
+        self.ends_posix = True
 
 
 class ArithmeticSyntaxError(ShellError):
-    """The expression is not well formed or has no value."""
+    """The expression is not well formed or has no value. It is one of an expansion until `(( ))` or what else
+    reads expressions has taken it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.ends_posix = True
+
+
+class BadSubstitutionError(ShellError):
+    """An expansion that is none."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(f"{text}: bad substitution")
+        self.ends_posix = True
+
+
+class NegativeLengthError(ArithmeticSyntaxError):
+    """The end of a substring is before its beginning."""
+
+    def __init__(self, expression: str) -> None:
+        super().__init__(f"{expression}: substring expression < 0")
+        self.ends_posix = False
+
+
+class BadSubscriptError(ShellError):
+    """Assigning to an element that cannot be."""
+
+    def __init__(self, element: str) -> None:
+        super().__init__(f"{element}: bad array subscript")
+        self.ends_posix = True
 
 
 class ShellSyntaxError(Exception):

@@ -245,7 +245,7 @@ def bash(process: Process) -> Generator[None, None, int]:
             return child.finish()
         if asked.read_stdin:
             return (yield from read_commands(child))
-        return (yield from child.stream_program(text, where))
+        return (yield from child.stream_program(text, where, as_command=asked.command is not None))
     except BrokenPipeError:
         return BROKEN_PIPE
     except Expired as error:

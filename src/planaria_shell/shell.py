@@ -218,6 +218,7 @@ class Shell(Interpreter):
         child.running_trap = ""
         child.runs_exit_trap = True
         child.is_one_command = False
+        child.last_command = None
         child.ended_by = 0
         child.loops = 0
         child.frames = self.frames.copy()
@@ -261,12 +262,13 @@ class Shell(Interpreter):
         child.bounds = child.outer_bounds = self.bounds
         child.open_files, child.processes = self.open_files, self.processes
         child.next_process = self.next_process
-        if self.is_one_command:
-            # The subshell for a command becomes that command.
+        if self.is_one_command or self.becomes_command():
+            # The shell becomes the command.
             parent, child.own_process_id = self.parent_process_id, self.own_process_id
         else:
             parent, child.own_process_id = self.own_process_id, self.new_process_id()
         child.process_id = child.own_process_id
+        child.parent_process_id = parent
         child.table["PPID"].value = str(parent)
         child.starter = self
         child.traps = {name: "" for name, command in self.traps.items() if not command and name in _NUMBERED}
@@ -279,6 +281,12 @@ class Shell(Interpreter):
         child.alarm = self.alarm
         child.blocked = self.blocked
         return child
+
+    def becomes_command(self) -> bool:
+        """Whether what runs is the last command, and no trap has to run behind it."""
+        if self.last_command is None or self.node is not self.last_command:
+            return False
+        return not any(text for name, text in self.traps.items() if name not in ("DEBUG", "RETURN"))
 
     def replace_environment(self, env: Mapping[str, str]) -> None:
         """Make the exported variables just these."""

@@ -263,6 +263,7 @@ def exec_(shell: Interpreter, argv: list[str]) -> int:
             shell.hashed[words[0]] = found
     if login:
         shown = "-" + (shown or words[0])
+    shell.reports_deaths = False
     status = shell.external(words, shown)
     # What takes the shell's place runs no trap of it.
     shell.traps.pop("EXIT", None)
@@ -274,6 +275,7 @@ def _stream_exec(shell: Interpreter, argv: list[str]) -> Generator[None, None, i
     words = argv[1:]
     if not words or words[0].startswith("-") or shell.find_command(words[0]) is None:
         return shell.builtins["exec"](shell, argv)
+    shell.reports_deaths = False
     status = yield from shell.stream_external(words)
     shell.traps.pop("EXIT", None)
     raise Exit(status)

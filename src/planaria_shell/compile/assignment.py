@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from planaria_shell.errors import ReadonlyError, ShellError
+from planaria_shell.errors import BadSubscriptError, ReadonlyError, ShellError
 from planaria_shell.expand.arrays import ArrayArgument, Element, store_array
 from planaria_shell.expand.braces import has_braces
 from planaria_shell.expand.subscripts import key_of
@@ -134,7 +134,7 @@ class AssignmentCompiler:
                 text = value(sh)
                 subscript = key(sh)
                 if not subscript:
-                    raise ShellError(f"{name}[{source}]: bad array subscript")
+                    raise BadSubscriptError(f"{name}[{source}]")
                 if sh.xtrace:
                     sh.trace_assignment(f"{name}[{source}]", text, append)
                 if variable.array is None:
@@ -148,7 +148,7 @@ class AssignmentCompiler:
                     variables.stored(name, variable)
                 return
             if not source or source in ("@", "*"):
-                raise ShellError(f"{name}[{source}]: bad array subscript")
+                raise BadSubscriptError(f"{name}[{source}]")
             text = value(sh)
             number = index(sh)
             if sh.xtrace:

@@ -14,6 +14,7 @@ from planaria_shell.syntax.nodes import (
     Sequence,
     Simple,
     Subshell,
+    last_command,
 )
 from planaria_shell.syntax.printing import source_of
 
@@ -45,6 +46,7 @@ def run_subshell(compiler: Compiler, node: Subshell, tested: bool) -> Code:
     body = compiler.run(node.body, tested)
     plain = not any(redirect.operator.startswith("<") for redirect in node.redirects)
     becomes = _becomes_command(node.body)
+    last = last_command(node.body)
 
     def run(sh: Interpreter) -> int:
         if sh.becomes_subshell:
@@ -53,6 +55,7 @@ def run_subshell(compiler: Compiler, node: Subshell, tested: bool) -> Code:
         child = sh.fork()
         child.plain_input = child.fds.get(0) if plain else None
         child.reports_deaths = sh.reports_deaths and not becomes
+        child.last_command = last
         status = child.run_subshell(body)
         if child.ended_by and sh.reports_deaths:
             sh.line = node.line or sh.line
@@ -76,6 +79,7 @@ def stream_subshell(compiler: Compiler, node: Subshell, tested: bool) -> StreamC
     body = compiler.stream(node.body, tested)
     plain = not any(redirect.operator.startswith("<") for redirect in node.redirects)
     becomes = _becomes_command(node.body)
+    last = last_command(node.body)
 
     def stream(sh: Interpreter) -> Generator[None, None, int]:
         if sh.becomes_subshell:
@@ -84,6 +88,7 @@ def stream_subshell(compiler: Compiler, node: Subshell, tested: bool) -> StreamC
         child = sh.fork()
         child.plain_input = child.fds.get(0) if plain else None
         child.reports_deaths = sh.reports_deaths and not becomes
+        child.last_command = last
         status = yield from child.stream_subshell(body)
         if child.ended_by and sh.reports_deaths:
             sh.line = node.line or sh.line

@@ -12,7 +12,7 @@ from planaria_shell.compile.table import new_compiler
 from planaria_shell.errors import ShellSyntaxError
 from planaria_shell.state.interpreter import Code, Interpreter, StreamCode
 from planaria_shell.syntax.history_expansion import HistoryError, expand_line
-from planaria_shell.syntax.nodes import Sequence
+from planaria_shell.syntax.nodes import Sequence, Simple, last_command
 from planaria_shell.syntax.parser import parser_of
 
 __all__ = ["Program", "TypedProgram", "Unit"]
@@ -35,18 +35,31 @@ class Unit:
     `ends` are where the texts of these end.
     """
 
-    __slots__ = ("_compiler", "_ends", "_run", "_stream", "grammar", "node", "text")
+    __slots__ = ("_compiler", "_ends", "_run", "_stream", "grammar", "is_last", "node", "text")
 
     def __init__(
-        self, node: Sequence, compiler: Compiler, grammar: Grammar, text: str, ends: list[int]
+        self,
+        node: Sequence,
+        compiler: Compiler,
+        grammar: Grammar,
+        text: str,
+        ends: list[int],
+        *,
+        is_last: bool,
     ) -> None:
         self.node = node
+        self.is_last = is_last
         self.text = text
         self._ends = ends
         self.grammar = grammar
         self._compiler = compiler
         self._run: Code | None = None
         self._stream: StreamCode | None = None
+
+    @property
+    def last_command(self) -> Simple | None:
+        """The simple command without redirections that the text ends with, if nothing follows this line."""
+        return last_command(self.node) if self.is_last else None
 
     def texts(self) -> list[str]:
         """What the history remembers, entry by entry."""
@@ -149,7 +162,9 @@ class Program:
             self._ended = True
             return None
         text = lexer.source[start : lexer.position]
-        unit = Unit(node, self.compiler, grammar, text, [end - start for end in parser.ends])
+        is_last = lexer.position >= len(lexer.source)
+        ends = [end - start for end in parser.ends]
+        unit = Unit(node, self.compiler, grammar, text, ends, is_last=is_last)
         self._units.append(unit)
         return unit
 

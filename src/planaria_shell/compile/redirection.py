@@ -393,8 +393,8 @@ def redirection_failed(sh: Interpreter, argv: list[str], error: ShellError) -> i
     if error.expanding:
         if not argv or argv[0] in sh.functions or argv[0] in sh.builtins:
             raise error
-        sh.complain(error.message)
-        return error.status if error.fatal else 1
+        sh.report_error(error)
+        return error.status if error.fatal and not (sh.script or sh.reads_input) else 1
     sh.report(error)
     if sh.posix and not sh.interactive and argv and argv[0] in SPECIAL and argv[0] not in sh.functions:
         raise Exit(1)

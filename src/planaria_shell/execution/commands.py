@@ -426,7 +426,7 @@ def stream_external(
 
 def _ended_by_signal(shell: Interpreter, number: int, argv: list[str]) -> None:
     """A command has been ended by a signal, and with it a subshell that has become this command."""
-    if not shell.reports_deaths:
+    if not shell.reports_deaths or shell.becomes_command():
         shell.ended_by = number
     elif isinstance(shell.node, Simple) and shell.node.redirects:
         shell.untold_death = number

@@ -113,8 +113,7 @@ def complain(shell: Interpreter, message: str) -> None:
 
 def report_error(shell: Interpreter, error: ShellError) -> None:
     """Write an error's message, unless it has been written."""
-    if isinstance(error, ReadonlyError) and shell.posix and not (shell.interactive or error.reported):
-        # By POSIX it ends the shell, where no command but an assignment is what failed.
+    if error.ends_posix and shell.posix and not (shell.interactive or error.reported):
         error.fatal, error.status = True, 127
     if not error.reported:
         error.reported = True
@@ -130,7 +129,8 @@ def report(shell: Interpreter, error: ShellError) -> None:
     elif error.fatal and shell.interactive and not shell.subshell_level:
         raise Exit(1, discards=True)
     elif error.fatal:
-        is_command = not (shell.subshell_level or shell.errexit or shell.script or shell.reads_input)
+        exits = shell.errexit and not isinstance(error, ArithmeticSyntaxError)
+        is_command = not (shell.subshell_level or exits or shell.script or shell.reads_input)
         raise Exit(error.status if is_command else 1)
 
 
@@ -140,6 +140,7 @@ def arithmetic_failed(shell: Interpreter, error: ShellError) -> None:
         raise error
     if isinstance(error, ArithmeticSyntaxError):
         error.message = f"((: {error.message}"
+        error.ends_posix = False
     shell.report_error(error)
 
 

@@ -204,14 +204,19 @@ def finish(shell: Interpreter) -> int:
     return shell.status
 
 
-def stream_program(shell: Interpreter, source: str, where: str = "") -> Generator[None, None, int]:
-    """Run a script as a writer into a pipe: yields when the output is full, ends with the EXIT trap."""
-    yield from shell.stream_line(source, where)
+def stream_program(
+    shell: Interpreter, source: str, where: str = "", *, as_command: bool = False
+) -> Generator[None, None, int]:
+    """Run a script as a writer into a pipe: yields when the output is full, ends with the EXIT trap.
+
+    `as_command`: the shell becomes the simple command that the script ends with, if it does.
+    """
+    yield from shell.stream_line(source, where, as_command=as_command)
     return shell.finish()
 
 
 def stream_line(
-    shell: Interpreter, source: str, where: str = "", line: int = 1
+    shell: Interpreter, source: str, where: str = "", line: int = 1, *, as_command: bool = False
 ) -> Generator[None, None, int]:
     """Run a chunk of a script, which begins in its line `line`; `exited` says whether it called `exit`."""
     try:
@@ -229,6 +234,8 @@ def stream_line(
                 if shell.history_enabled:
                     for text in unit.texts():
                         shell.remember(text)
+                if as_command:
+                    shell.last_command = unit.last_command
                 if shell.takes_turns():
                     shell.status = yield from unit.stream(shell)
                 else:
@@ -250,7 +257,7 @@ def stream_line(
                 shell.status = jump.status
     except Exit as jump:
         shell.status = jump.status
-        shell.ended_by = jump.signal
+        shell.ended_by = jump.signal or shell.ended_by
         shell.exited = not jump.discards
     return shell.status
 

@@ -61,7 +61,7 @@ def stream_subshell(shell: Interpreter, code: StreamCode) -> Generator[None, Non
 def _ended_by(shell: Interpreter, error: BaseException) -> int:
     """The status of a subshell that an exception ended; what must go further is raised again."""
     if isinstance(error, Exit):
-        shell.ended_by = error.signal
+        shell.ended_by = error.signal or shell.ended_by
         return error.status
     if isinstance(error, Return):
         return error.status
@@ -216,9 +216,11 @@ def run_here(
     # What is found here would be remembered in the subshell that this stands for, which ends.
     hashes = shell.hashes
     shell.hashes = False
+    node, reports_deaths, ended_by = shell.node, shell.reports_deaths, shell.ended_by
     if captured:
         shell.substitution_level += 1
         shell.subshell_level += 1
+        shell.reports_deaths = False
     try:
         return code(shell)
     except BrokenPipeError:
@@ -231,6 +233,7 @@ def run_here(
     finally:
         if captured:
             shell.subshell_level -= 1
+            shell.node, shell.reports_deaths, shell.ended_by = node, reports_deaths, ended_by
         shell.traps = traps
         shell.hashes = hashes
         shell.watching, shell.status, shell.pipe_statuses, shell.last_argument, shell.substitution_level = (

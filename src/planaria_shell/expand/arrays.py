@@ -95,6 +95,9 @@ def _store_associative(
             array[pending] = variables.converted(variable, value, None, False)
             pending = None
             continue
+        if not subscript:
+            variables.warn(f"[{subscript}]={value}: bad array subscript")
+            continue
         variables.grow(value)
         array[subscript] = variables.converted(variable, value, before.get(subscript), added)
     if pending is not None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
-from planaria_shell.errors import ShellError
+from planaria_shell.errors import BadSubstitutionError, ShellError
 from planaria_shell.expand.fields import Fields
 from planaria_shell.state.interpreter import Interpreter
 from planaria_shell.syntax.nodes import DoubleQuoted, Literal, Part, Word
@@ -185,7 +185,7 @@ def bad(text: str) -> TextCode:
 
     def code(sh: Interpreter) -> str:
         if transformation is None:
-            raise ShellError(f"{text}: bad substitution")
+            raise BadSubstitutionError(text)
         name, subscript = transformation.groups()
         if name.isidentifier() and not subscript and sh.variables.get(name) is None:
             return ""  # there is nothing to transform

@@ -43,13 +43,14 @@ class ParameterExpansions:
         if part.operator.lstrip(":")[:1] in ("-", "+", "=", "?") and part.operator:
             return self._alternative_text(part, quoted=quoted)
         if part.indirect:
-            return self._indirect(part, lambda target: self.text(target, quoted=quoted))
+            code = self._indirect(part, lambda target: self.text(target, quoted=quoted))
+            return lambda sh: code(sh) or ""
         value = self._values.parameter(part)
         assert value is not None
         if (
             value.many
             and not part.blanks
-            and (value.star or part.prefix or (part.keys and quoted) or _by_pattern(part))
+            and (value.star or part.prefix or (part.keys and quoted) or _joins_by_separator(part))
         ):
             # All of these are joined as "$*" is; only an empty IFS leaves blanks between the others.
             values = value.values
@@ -184,6 +185,8 @@ class ParameterExpansions:
                     emits.append(self._words.part_emit(inner))
 
         def other(sh: Interpreter, fields: Fields) -> None:
+            if quoted:
+                fields.quoted("")  # a field, also where the words are none
             for emit in emits:
                 emit(sh, fields)
 
@@ -249,8 +252,11 @@ class ParameterExpansions:
         assert value is not None
         found = value.maybe(sh) if not value.many else self._values.value_text(value)(sh)
         if not found:
-            if found is None and not part.name.isdecimal():
-                raise ShellError(f"{part.name}: invalid indirect expansion")
+            subscript = part.subscript
+            of_array = subscript is not None and sh.variables.find(part.name) is not None
+            if found is None and not part.name.isdecimal() and not of_array:
+                name = part.name if subscript is None else f"{part.name}[{subscript.source}]"
+                raise ShellError(f"{name}: invalid indirect expansion")
             if found is not None and not (value.many and not value.values(sh)):
                 raise ShellError(": invalid variable name")
             return ""
@@ -291,9 +297,9 @@ class ParameterExpansions:
         return code
 
 
-def _by_pattern(part: Parameter) -> bool:
-    """Whether a pattern changes what the parameter gives: `${a[@]#x}`, `${@/x/y}`, `${@^}` and their like."""
-    return part.operator[:1] in ("#", "%", "/", "^", ",") and bool(part.operator)
+def _joins_by_separator(part: Parameter) -> bool:
+    """Whether what the parameter gives is cut by a pattern or transformed: `${a[@]#x}`, `${@@Q}`."""
+    return part.operator[:1] in ("#", "%", "@") and bool(part.operator)
 
 
 def _is_list(part: object) -> TypeGuard[Parameter]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from planaria_shell.errors import ArithmeticSyntaxError, ShellError
+from planaria_shell.errors import BadSubstitutionError, NegativeLengthError
 from planaria_shell.expand.patterns import compile_pattern, is_literal, unescape
 from planaria_shell.state.characters import lower_case, swapped_case, upper_case
 from planaria_shell.state.interpreter import Interpreter
@@ -209,7 +209,7 @@ def substring(value: str, offset: int, length: int | None, source: str) -> str:
     if length < 0:
         end = len(value) + length
         if end < offset:
-            raise ArithmeticSyntaxError(f"{source}: substring expression < 0")
+            raise NegativeLengthError(source)
         return value[offset:end]
     return value[offset : offset + length]
 
@@ -266,4 +266,4 @@ def transform(shell: Interpreter, letter: str, value: str, name: str) -> str:
         return ansi_c(value)
     if letter == "P":
         return shell.prompt(value)
-    raise ShellError(f"{name}: bad substitution")
+    raise BadSubstitutionError(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from planaria_shell.errors import ArithmeticSyntaxError, ShellError, abandoning
+from planaria_shell.errors import NegativeLengthError, ShellError, abandoning
 from planaria_shell.expand import parameter_operators
 from planaria_shell.expand.constant_words import (
     MaybeCode,
@@ -35,6 +35,13 @@ __all__ = ["ParameterValues"]
 
 _EXPANDED = re.compile(r"[$`\"\\]")
 _DECIMAL = re.compile(r"-?(?:[1-9][0-9]{0,17}|0)\Z")
+
+
+def _of_key(sh: Interpreter, name: str, array: object, key: str) -> str | None:
+    """An element of an associative array, which none without a key can be."""
+    if not key:
+        sh.complain(f"{name}: bad array subscript")
+    return array.get(key) if isinstance(array, dict) else None
 
 
 class ParameterValues:
@@ -181,7 +188,7 @@ class ParameterValues:
                 variable = found
             array = variable.array
             if variable.flags & ASSOCIATIVE:
-                return array.get(key(sh)) if array is not None else None  # type: ignore[call-overload]
+                return _of_key(sh, name, array, key(sh))
             place = fixed if index is None else index(sh)
             assert place is not None
             if array is None:
@@ -345,8 +352,9 @@ class ParameterValues:
             try:
                 return calculate(sh)
             except ShellError as error:
-                if not error.fatal:
+                if not (error.fatal or error.expanding):
                     error.message = f"{name}: {error.message}"
+                    error.ends_posix = False
                 raise
 
         return code
@@ -364,9 +372,14 @@ class ParameterValues:
                 text = maybe(sh)
                 if text is None:
                     return None
-                start, count = offset(sh), None if length is None else length(sh)
+                start = offset(sh)
                 if sh.bytewise:
-                    return by_characters(parameter_operators.substring(by_bytes(text), start, count, source))
+                    text = by_bytes(text)
+                if abs(start) > len(text):
+                    return ""  # the length does not matter
+                count = None if length is None else length(sh)
+                if sh.bytewise:
+                    return by_characters(parameter_operators.substring(text, start, count, source))
                 return parameter_operators.substring(text, start, count, source)
 
             result.maybe = cut
@@ -376,7 +389,7 @@ class ParameterValues:
 
         def slice_list(sh: Interpreter) -> list[str]:
             start = offset(sh)
-            count = None if length is None else length(sh)
+            associative = False
             if positional:
                 items = [sh.name, *values(sh)]
                 if start < 0:
@@ -393,7 +406,13 @@ class ParameterValues:
                 if not variable.flags & (INDEXED | ASSOCIATIVE):
                     # A scalar is cut as a text.
                     text = variable.value
-                    return [] if text is None else [parameter_operators.substring(text, start, count, source)]
+                    if text is None:
+                        return []
+                    if abs(start) > len(text):
+                        return [""]
+                    count = None if length is None else length(sh)
+                    return [parameter_operators.substring(text, start, count, source)]
+                associative = bool(variable.flags & ASSOCIATIVE)
                 if variable.array is not None and not variable.flags & ASSOCIATIVE:
                     # Offsets count indices, not elements, in a sparse array.
                     keys = list(variable.indexed())
@@ -409,10 +428,15 @@ class ParameterValues:
                     start += len(items) + (1 if variable.flags & ASSOCIATIVE else 0)
                     if start < 0:
                         return []
-                if variable.flags & ASSOCIATIVE and start > 0:
+                if associative and start > len(items):
+                    return []
+                if associative and start > 0:
                     start -= 1
+            count = None if length is None else length(sh)
+            if associative and count == 0:
+                count = 1  # bash gives the first all the same
             if count is not None and count < 0:
-                raise ArithmeticSyntaxError(f"{source}: substring expression < 0")
+                raise NegativeLengthError(source)
             return items[start:] if count is None else items[start : start + count]
 
         result.values = slice_list

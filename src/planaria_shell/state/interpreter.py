@@ -235,11 +235,15 @@ class Interpreter(State, ABC):
         """The shell ends: the EXIT trap, the last of its jobs; returns the status it ends with."""
 
     @abstractmethod
-    def stream_program(self, source: str, where: str = "") -> Generator[None, None, int]:
+    def stream_program(
+        self, source: str, where: str = "", *, as_command: bool = False
+    ) -> Generator[None, None, int]:
         """Run a script as a writer into a pipe: yields when the output is full, ends with the EXIT trap."""
 
     @abstractmethod
-    def stream_line(self, source: str, where: str = "", line: int = 1) -> Generator[None, None, int]:
+    def stream_line(
+        self, source: str, where: str = "", line: int = 1, *, as_command: bool = False
+    ) -> Generator[None, None, int]:
         """Run a chunk of a script, which begins in line `line`; `exited` says whether it called `exit`."""
 
     @abstractmethod
@@ -291,6 +295,10 @@ class Interpreter(State, ABC):
     @abstractmethod
     def arithmetic_failed(self, error: ShellError) -> None:
         """Write the error of an expression in `(( ))`; one that ends more is raised again."""
+
+    @abstractmethod
+    def becomes_command(self) -> bool:
+        """Whether what runs is the last command, and no trap has to run behind it."""
 
     @abstractmethod
     def report_syntax_error(self, error: ShellSyntaxError, where: str = "") -> None:

@@ -22,7 +22,7 @@ from planaria_shell.state.resources import FROM_THE_START, Bounds, System
 from planaria_shell.state.streams import AdaptedStream, DescriptorInput, DescriptorOutput, Stream
 from planaria_shell.state.variable import INDEXED, Variable
 from planaria_shell.state.variables import Variables
-from planaria_shell.syntax.nodes import Command
+from planaria_shell.syntax.nodes import Command, Simple
 
 __all__ = ["State"]
 
@@ -41,6 +41,7 @@ class State:
     becomes_subshell: bool
     runs_exit_trap: bool
     is_one_command: bool
+    last_command: Simple | None
     plain_input: Stream | None
     bounds: Bounds
     outer_bounds: Bounds
@@ -216,6 +217,8 @@ class State:
         self.runs_exit_trap = True
         #: Whether it is a subshell for one simple command.
         self.is_one_command = False
+        #: The simple command that the text of `bash -c` ends with: the shell becomes it.
+        self.last_command: Simple | None = None
         #: Signals that were ignored when the shell began, which it cannot change.
         self.ignored_signals: frozenset[str] = frozenset()
         #: Put into the background without job control: INT and QUIT do nothing, unless there is a trap.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol
 
-from planaria_shell.errors import AbandonError, ReadonlyError, ShellError, abandoning
+from planaria_shell.errors import AbandonError, BadSubscriptError, ReadonlyError, ShellError, abandoning
 from planaria_shell.state.characters import lower_case, upper_case
 from planaria_shell.state.functions import FunctionBody
 from planaria_shell.state.limits import Counters
@@ -367,7 +367,7 @@ class Variables(Scopes):
                 self.stored(name, variable)
             return
         if not subscript:
-            raise ShellError(f"{name}[{subscript}]: bad array subscript")
+            raise BadSubscriptError(f"{name}[{subscript}]")
         self.set_indexed(name, variable, self.index_of(subscript), value, append=append)
 
     def set_indexed(
@@ -389,7 +389,7 @@ class Variables(Scopes):
         try:
             return variable.index(number, name)
         except ShellError:
-            raise ShellError(f"{name}[{number}]: bad array subscript") from None
+            raise BadSubscriptError(f"{name}[{number}]") from None
 
     def stored(self, name: str, variable: Variable) -> None:
         """Elements of a computed array have been assigned."""

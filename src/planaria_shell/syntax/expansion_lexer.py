@@ -68,6 +68,8 @@ class ExpansionLexer(Cursor):
         #: Where an alias that ends in a blank ends, counted from the source's end: after it, the next word
         #: is tried too.
         self.alias_next = -1
+        #: Whether an expansion in a here-document is read, in which `$'` begins no quotes.
+        self.in_document = False
         #: What is odd but no error: a line's number and a message.
         self.warnings: list[tuple[int, str]] = []
 
@@ -153,6 +155,7 @@ class ExpansionLexer(Cursor):
     def _within_document(self) -> Part:
         """An expansion in a here-document: one that is not well formed is an error where it is expanded."""
         start = self.position
+        self.in_document = True
         try:
             if self.source[start] == "`":
                 return self.backquoted(in_double_quotes=False)
@@ -160,6 +163,8 @@ class ExpansionLexer(Cursor):
         except ShellSyntaxError:
             self.position = len(self.source)
             return Parameter("", bad=self.source[start:])
+        finally:
+            self.in_document = False
 
     # -- what begins with a dollar or a backquote --------------------------------------------------
 
@@ -224,13 +229,14 @@ class ExpansionLexer(Cursor):
         """What follows `$(`. Aliases in it are those of the time when it runs, not when it is read."""
         start, line = self.position, self.line()
         aliases, self.aliases = self.aliases, None
+        in_document, self.in_document = self.in_document, False
         try:
             body = self.grammar.enclosed(self)
         except ShellSyntaxError as error:
             error.in_substitution = not error.incomplete
             raise
         finally:
-            self.aliases = aliases
+            self.aliases, self.in_document = aliases, in_document
         if aliases is None:
             return Substitution(body)
         return Substitution(body, self.source[start : self.position - 1], line)
@@ -443,7 +449,9 @@ class ExpansionLexer(Cursor):
                 continue
             if char == "$":
                 flush()
-                if not arithmetic and source.startswith("$'", self.position):
+                if not (arithmetic or (quoted and self.in_document)) and source.startswith(
+                    "$'", self.position
+                ):
                     parts.append(self._ansi_quoted())
                 else:
                     parts.append(self.dollar(in_double_quotes=quoted))

@@ -42,6 +42,7 @@ __all__ = [
     "Test",
     "While",
     "Word",
+    "last_command",
 ]
 
 
@@ -235,6 +236,16 @@ class Sequence:
 
     items: list[tuple[Command, bool]]
     line: int = 0
+
+
+def last_command(body: Sequence) -> Simple | None:
+    """The simple command without redirections that is the second of the two that `body` joins in the end."""
+    command, in_background = body.items[-1]
+    if in_background or (len(body.items) > 1 and body.items[-2][1]):
+        return None
+    if isinstance(command, AndOr) and len(body.items) == 1:
+        command = command.rest[-1][1]
+    return command if isinstance(command, Simple) and not command.redirects else None
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from planaria_shell.errors import ArithmeticSyntaxError, ShellError
+from planaria_shell.errors import ArithmeticSyntaxError, BadSubscriptError, ShellError
 from planaria_shell.expand.arithmetic import COMMON, evaluate, literal
 from planaria_shell.expand.arrays import Element, store_array
 from planaria_shell.expand.condition_operators import TestError, failed_operand, search
@@ -244,7 +244,7 @@ def keyed(variable: Variable, key: str) -> str | None:
 def store_keyed(shell: Interpreter, name: str, variable: Variable, key: str, text: str, source: str) -> None:
     """`name[key]=text`"""
     if not key:
-        raise ShellError(f"{name}[{source}]: bad array subscript")
+        raise BadSubscriptError(f"{name}[{source}]")
     array: dict[str, str] | None = variable.array  # type: ignore[assignment]
     if array is None:
         array = variable.array = {}

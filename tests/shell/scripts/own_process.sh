@@ -73,3 +73,19 @@ printf '%d\n' 1 x 2 2>&1; printf '%d ' 1 x 2 2>&1; printf '\n%d %d\n' 1 2 y 3 2>
 time (echo a) 2> f; grep -c real f; time { echo b; } 2> g; wc -c < g
 ! time (false) 2> h; echo $?; grep -c user h; time -p (:) 2> k; head -1 k | cut -c1-5
 f() { time (echo q) 2> m; }; f; wc -l < m; declare -f f
+# ----
+# The last command of `bash -c` and of `( )` takes the shell's place: who waits for that tells how it died.
+for text in 'bash -c K' 'bash -c K;' 'bash -c "true; $K"' 'true && K' 'true; true && K' 'true && true; K' 'K # end' 'K
+' 'K
+
+' 'true
+K' 'true & K' 'if true; then K; fi' 'f() { K; }; f' 'exec K' '! true || K' 'trap : USR1; K' 'trap "" USR1; K' 'trap : ERR; K' \
+    'trap : DEBUG; K' 'trap : EXIT; trap - EXIT; K' 'X=1 Y=$(echo a) K' 'K 2>/dev/null' 'set -e; K' '! K' '{ K; }' \
+    '(K); echo $?' '(true; K); echo $?' '(true; K; true); echo $?' '(K >/dev/null); echo $?' 'true; (exec K); echo $?' 'eval K'; do
+  text=${text//K/'bash -c "kill -9 \$\$; :"'}
+  echo "$text"; (bash -c "$text"; echo $?) 2>&1 | sed 's/[0-9]* Killed/N Killed/'
+done
+bash -c 'bash -c "kill -9 \$\$; :"' & wait $!; echo $?
+x=$(true; bash -c 'kill -9 $$; :'); echo "$? $x"
+printf '%s\n' 'bash -c "true; bash -c \"echo \\\$PPID; :\""; echo $$' > script
+bash script | { read a; read b; [ $a = $b ]; echo $?; }
