@@ -35,6 +35,13 @@ def test_a_script_reads_standard_input(planaria: Run) -> None:
     assert done.stdout == b"<one>\nTWO\n\xff\n"
 
 
+@pytest.mark.parametrize("data", [b"abc", b"a\r\nb\r", b"\n\n", b"\x00\xff\r\n\x1f\x8b" * 9000 + b"\xfe"])
+def test_standard_input_byte_for_byte(planaria: Run, data: bytes) -> None:
+    """A script gets the bytes of standard input as they are, also without a newline at their end."""
+    assert planaria("bash", "-c", "cat", stdin=data).stdout == data
+    assert planaria("bash", "-c", "read -r x; cat", stdin=b"first\n" + data).stdout == data
+
+
 def test_the_trap_on_exit_runs_at_the_end(planaria: Run) -> None:
     """The trap on EXIT runs once, whether the script calls exit or ends."""
     assert planaria("bash", "-c", "trap 'echo bye' EXIT; echo hi").stdout == b"hi\nbye\n"

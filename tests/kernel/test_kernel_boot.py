@@ -22,7 +22,7 @@ def answer(request):
         prompt = decode(request[1:])
         prompt = prompt if isinstance(prompt, str) else prompt[0]  # (prompt, True) asks for a secret
         os.write(1, b"<prompt %s>" % prompt.encode())
-        return encode(("ok", lines.pop(0)) if lines else ("eof",))
+        return encode(("ok", lines.pop(0) + "\\n") if lines else ("eof",))
     reports.append(decode(request[1:]))
     return b""
 

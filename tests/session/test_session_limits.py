@@ -77,7 +77,8 @@ def test_what_was_lost_is_reported(new_session: Callable[..., Any], monkeypatch:
     session = new_session()
     session.execute("n = 1")
     session.checkpoint("one")
-    monkeypatch.setattr(History, "checkpoint", lambda _history, _capture, **_options: None)
+    for way in ("checkpoint", "add_logged"):
+        monkeypatch.setattr(History, way, lambda _history, _capture, **_options: None)
     session.execute("n = 2")
     error = session.run("n = 3; import os; os.abort()").error
     assert isinstance(error, planaria.CrashError)

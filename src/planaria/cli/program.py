@@ -97,7 +97,7 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
     # What is passed on need not be kept.
     limits = options.limits(output=Limits().output if as_json else 0)
     # Lines are read once the session is there, so that making it takes nothing of their time.
-    lines: list[StandardInput] = []
+    lines = StandardInput(prompts=stdout)
     with Session(
         limits=limits,
         argv=program.argv,
@@ -105,7 +105,7 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
         image=options.image,
         network=options.network(),
         env=None if as_json else program_files.terminal_environment(),
-        stdin=lambda prompt: lines[0](prompt),
+        stdin=lines,
         on_bytes=stdout,
         on_output=displays,
     ) as session:
@@ -113,7 +113,7 @@ def run_program(program: Program, options: SessionOptions, *, as_json: bool) -> 
         if not as_json:
             program_files.describe_terminal(session)
         given = program_files.home_files(session, options.mounts)
-        lines.append(StandardInput(options.timeout, prompts=stdout))
+        lines.begin(options.timeout)
         try:
             result = session.run(program.source, name=program.name)
             status = result.exit_code

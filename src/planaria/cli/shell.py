@@ -39,16 +39,14 @@ def run_shell(script: str | None, arguments: list[str], options: SessionOptions)
     return _Conversation(options).hold()
 
 
-def _open(
-    argv: list[str], options: SessionOptions, output: StandardOutput, lines: list[StandardInput]
-) -> Bash:
+def _open(argv: list[str], options: SessionOptions, output: StandardOutput, lines: StandardInput) -> Bash:
     return Bash(
         limits=options.limits(output=0),  # it is passed on and need not be kept
         argv=argv,
         mounts=options.mounts,
         image=options.image,
         network=options.network(),
-        stdin=lambda prompt: lines[0](prompt),
+        stdin=lines,
         on_bytes=output,
     )
 
@@ -87,14 +85,14 @@ def _run(
     reads_input: bool = False,
 ) -> int:
     output = StandardOutput()
-    lines: list[StandardInput] = []
+    lines = StandardInput(prompts=output)
     with _open(argv, options, output, lines) as bash:
         if file is not None:
             file.put(bash)
             _report(bash, script=file.name)
         elif reads_input:
             _report(bash, reads_input=True)
-        lines.append(StandardInput(options.timeout, prompts=output))
+        lines.begin(options.timeout)
         try:
             status = bash.execute(script).exit_code
             return bash.execute(f"exit {status}").exit_code  # the trap on EXIT
@@ -131,7 +129,7 @@ class _Conversation:
     def __init__(self, options: SessionOptions) -> None:
         self._options = options
         self._output = StandardOutput()
-        self._bash = _open(["bash"], options, self._output, [StandardInput(prompts=self._output)])
+        self._bash = _open(["bash"], options, self._output, StandardInput(prompts=self._output))
 
     def hold(self) -> int:
         """Read and run commands until Ctrl-D or `exit`; returns the exit status."""

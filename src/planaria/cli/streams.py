@@ -67,18 +67,26 @@ def interruptible() -> Iterator[None]:
 class StandardInput:
     """Reads lines as the code asks for them; to be a session's `stdin`.
 
-    A session's timeout stops code as soon as it runs again, but not a read on its behalf; so reads end by
-    themselves a little after `timeout` seconds from now, and then say that there is no more input. `prompts`
-    is where the code's prompts go.
+    `prompts` is where the code's prompts go.
     """
 
-    def __init__(self, timeout: float | None = None, *, prompts: StandardOutput | None = None) -> None:
+    keeps_ends = True
+    """Lines have their newlines, so that the last may be without (see `SessionSettings.line_reader`)."""
+
+    def __init__(self, *, prompts: StandardOutput | None = None) -> None:
         self._prompts = prompts
-        self._ends_at = math.inf if timeout is None else time.monotonic() + timeout + _SLACK
+        self._ends_at = math.inf
         self._held = bytearray()
 
+    def begin(self, timeout: float | None) -> None:
+        """Have reads end by themselves a little after so many seconds from now, as at the end of input.
+
+        A session's timeout stops code as soon as it runs again, but not a read on its behalf.
+        """
+        self._ends_at = math.inf if timeout is None else time.monotonic() + timeout + _SLACK
+
     def __call__(self, prompt: str) -> str | None:
-        """The next line without its newline, or None at the end."""
+        """The next line, or None at the end."""
         with interruptible():
             if self._prompts is not None and prompt:
                 self._prompts(1, prompt.encode("utf-8", "backslashreplace"))
@@ -93,10 +101,10 @@ class StandardInput:
             if not piece:
                 if not searched:
                     return None
-                end = searched
+                end = searched - 1
                 break
             self._held += piece
-        line = bytes(self._held[:end])
+        line = bytes(self._held[: end + 1])
         del self._held[: end + 1]
         if self._prompts is not None and os.isatty(descriptor):
             self._prompts.line_is_open = False  # by the Enter that was typed

@@ -65,7 +65,7 @@ class Host(Protocol):
         """
 
     def input(self, prompt: str) -> Answer:
-        """A line for `input()`."""
+        """A line of standard input, with its newline unless the end of the input cuts it off."""
 
     def receive(self, descriptor: int, buffer: memoryview) -> int:
         """Put what a connection has received into a buffer; its length, 0 for nothing yet. Raises OSError."""

@@ -20,7 +20,7 @@ from planaria.session.alarm import Alarm
 from planaria.session.callbacks import Callback, raised
 from planaria.session.execution_state import ExecutionState
 from planaria.session.function_calls import Arguments, FunctionCalls, Keywords, calling_back
-from planaria.session.settings import SessionSettings
+from planaria.session.settings import SessionSettings, ended
 from planaria.session.worker_threads import BoundedThreads, Job, callback_loop, start
 
 if TYPE_CHECKING:
@@ -126,9 +126,10 @@ class HostCalls:
         return answer
 
     def input(self, execution: ExecutionState, prompt: str) -> Answer:
-        """A line for `input()`."""
+        """A line of standard input, with its newline unless the end of the input cuts it off."""
         if self._read_line is None:
-            return self._answered_later(execution, "input", (prompt,), {}) or EndOfInput()
+            answer = self._answered_later(execution, "input", (prompt,), {})
+            return Ok(ended(answer.value)) if isinstance(answer, Ok) else answer or EndOfInput()
         try:
             line: object = self._read_line(prompt)
         except Exception as error:
@@ -139,7 +140,7 @@ class HostCalls:
         if not isinstance(line, str):
             message = f"stdin= returned a {type(line).__name__}, not a line (a str) or None"
             return Raised("TypeError", message)
-        return Ok(line.removesuffix("\n"))
+        return Ok(line)
 
     @staticmethod
     def _check_not_stopped(execution: ExecutionState) -> None:

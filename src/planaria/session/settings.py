@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from planaria.executors.executor import Executor
 from planaria.files.quota import Quota
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from planaria.workspace.tools.registry import ToolRegistry
     from planaria.workspace.tools.variables import ToolEnvironment
 
-__all__ = ["SessionSettings", "bytes_of_stdin", "checked_time"]
+__all__ = ["SessionSettings", "bytes_of_stdin", "checked_time", "ended"]
 
 #: The methods of a `Clock`.
 _CLOCK: Final = ("realtime", "monotonic", "cpu", "slept", "state", "restore")
@@ -129,11 +129,16 @@ class SessionSettings:
         )
 
     def line_reader(self) -> Callable[[str], str | None] | None:
-        """`stdin` as a function of the prompt that gives lines without their newline, None at the end."""
-        if not isinstance(self.stdin, str):
-            return self.stdin
-        lines = iter(io.StringIO(self.stdin, newline=None))
-        return lambda _prompt: next(lines, None)
+        """`stdin` as a function of the prompt that gives lines with their newline, which the last one may be
+        without; None at the end.
+        """
+        read = self.stdin
+        if isinstance(read, str):
+            lines = iter(io.StringIO(read, newline="\n"))
+            return lambda _prompt: next(lines, None)
+        if read is None or getattr(read, "keeps_ends", False):
+            return read
+        return lambda prompt: ended(read(prompt))
 
 
 def _check_types(settings: SessionSettings) -> None:
@@ -293,6 +298,14 @@ def checked_time(name: str, value: object) -> float:
     if not value > 0:
         raise ValueError(f"{name}={value!r}: must be greater than 0; use None for no limit")
     return value
+
+
+Line = TypeVar("Line")
+
+
+def ended(line: Line) -> Line:
+    """A line that was given without its newline, or with it, with it; what is no text is left as it is."""
+    return line.removesuffix("\n") + "\n" if isinstance(line, str) else line  # type: ignore[return-value]
 
 
 def bytes_of_stdin(stdin: object) -> bytes:

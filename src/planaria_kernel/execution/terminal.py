@@ -43,7 +43,7 @@ class Terminal(io.TextIOBase):
         self._rest = ""
 
     def _ask(self, prompt: str, *, is_secret: bool = False) -> str | None:
-        """A line without its end, or None when there is no more input."""
+        """A line with its newline, which the last one may be without; None when there is no more input."""
         if self._flush is not None:
             self._flush()
         request = (prompt, True) if is_secret else prompt
@@ -69,7 +69,7 @@ class Terminal(io.TextIOBase):
             raise EOFError(
                 "there is no more standard input, which is the session's stdin=, or what a command is given"
             )
-        return line
+        return line.removesuffix("\n").removesuffix("\r")
 
     def _are_replaced(self) -> bool:
         source: object = getattr(sys, "stdin", None)
@@ -87,12 +87,17 @@ class Terminal(io.TextIOBase):
         return True
 
     def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
+        line = self.raw_line(size)
+        return f"{line[:-2]}\n" if line.endswith("\r\n") else line
+
+    def raw_line(self, size: int | None = -1, /) -> str:
+        """A line whose newline is as it was given."""
         if not self._rest:
             line = self._ask("")
             if line is None:
                 return ""
-            self._rest = line + "\n"
-        end = self._rest.find("\n") + 1
+            self._rest = line
+        end = self._rest.find("\n") + 1 or len(self._rest)
         if size is not None and 0 <= size < end:
             end = size
         line, self._rest = self._rest[:end], self._rest[end:]
@@ -124,7 +129,7 @@ class _TerminalBytes(io.BufferedIOBase):
         return True
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        line = self._rest or self._text.readline().encode("utf-8", "surrogateescape")
+        line = self._rest or self._text.raw_line().encode("utf-8", "surrogateescape")
         end = len(line) if size is None or size < 0 else size
         self._rest = line[end:]
         return line[:end]

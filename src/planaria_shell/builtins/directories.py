@@ -14,6 +14,8 @@ def _change(shell: Interpreter, command: str, name: str, *, physical: bool) -> b
     """Make `name` the working directory; reports the error and returns False when it cannot be."""
     flush_all()
     path = shell.path(name) if name else shell.cwd
+    if name.startswith("..") and not os.path.isdir(shell.cwd):
+        path = os.path.normpath(path)  # out of a directory that has no name any more
     target = None if physical else _logical(path)
     if target is None or not os.path.isdir(target):
         target = os.path.realpath(path)

@@ -50,7 +50,7 @@ class ParameterExpansions:
         if (
             value.many
             and not part.blanks
-            and (value.star or part.prefix or (part.keys and quoted) or _joins_by_separator(part))
+            and (value.star or part.prefix or (part.keys and quoted) or _joins_by_separator(part, quoted))
         ):
             # All of these are joined as "$*" is; only an empty IFS leaves blanks between the others.
             values = value.values
@@ -297,9 +297,11 @@ class ParameterExpansions:
         return code
 
 
-def _joins_by_separator(part: Parameter) -> bool:
-    """Whether what the parameter gives is cut by a pattern or transformed: `${a[@]#x}`, `${@@Q}`."""
-    return part.operator[:1] in ("#", "%", "@") and bool(part.operator)
+def _joins_by_separator(part: Parameter, quoted: bool) -> bool:
+    """Whether `${a[@]…}` becomes one string as `${a[*]…}` does: where a pattern cuts the elements or they are
+    transformed, and in quotes also where they are replaced, change their case, or are a slice.
+    """
+    return bool(part.operator) and part.operator[0] in ("#%@/^,:" if quoted else "#%@")
 
 
 def _is_list(part: object) -> TypeGuard[Parameter]:
