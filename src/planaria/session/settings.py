@@ -304,7 +304,7 @@ Line = TypeVar("Line")
 
 
 def ended(line: Line) -> Line:
-    """A line that was given without its newline, or with it, with it; what is no text is left as it is."""
+    """A line that was given without its newline, or with it, with it; anything but a text as it is."""
     return line.removesuffix("\n") + "\n" if isinstance(line, str) else line  # type: ignore[return-value]
 
 
