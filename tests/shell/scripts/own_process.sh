@@ -83,7 +83,7 @@ K' 'true & K' 'if true; then K; fi' 'f() { K; }; f' 'exec K' '! true || K' 'trap
     'trap : DEBUG; K' 'trap : EXIT; trap - EXIT; K' 'X=1 Y=$(echo a) K' 'K 2>/dev/null' 'set -e; K' '! K' '{ K; }' \
     '(K); echo $?' '(true; K); echo $?' '(true; K; true); echo $?' '(K >/dev/null); echo $?' 'true; (exec K); echo $?' 'eval K'; do
   text=${text//K/'bash -c "kill -9 \$\$; :"'}
-  echo "$text"; (bash -c "$text"; echo $?) 2>&1 | sed 's/[0-9]* Killed/N Killed/'
+  echo "$text"; (bash -c "$text"; echo $?) 2>&1 | sed 's/ *[0-9]* Killed/ N Killed/'
 done
 bash -c 'bash -c "kill -9 \$\$; :"' & wait $!; echo $?
 x=$(true; bash -c 'kill -9 $$; :'); echo "$? $x"
