@@ -90,6 +90,30 @@ def test_input_reads_standard_input(planaria: Run) -> None:
     assert done.stdout.decode() == "name? ['Zoë', '', 'last']\nend\n"
 
 
+@pytest.mark.parametrize("data", [b"abc", b"a\r\nb\rc", b"\n", b"a\n\nb\n"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sys; print(repr(sys.stdin.read()))",
+        "import sys; print(list(sys.stdin))",
+        "import sys; print(sys.stdin.buffer.read())",
+        "import sys; print(repr(input()), repr(sys.stdin.readline(1)), repr(sys.stdin.read()))",
+    ],
+)
+def test_standard_input_is_what_python_reads(planaria: Run, data: bytes, code: str) -> None:
+    """Text and bytes of standard input are those that python3 reads, whether or not a newline ends them."""
+    native = subprocess.run([sys.executable, "-c", code], input=data, stdout=subprocess.PIPE, check=True)
+    assert planaria("run", "-c", code, stdin=data).stdout == native.stdout
+
+
+@pytest.mark.parametrize("command", [["serve"], ["mcp", "--http"]])
+def test_a_port_that_is_none(planaria: Run, command: list[str]) -> None:
+    """A port beyond those there are is refused with the range."""
+    done = planaria(*command, "--port", "99999")
+    assert done.returncode == 2
+    assert b"99999 is not in the range 0<=x<=65535" in done.stderr
+
+
 @pytest.mark.parametrize("code", ["while True: pass", "await __import__('asyncio').sleep(60)"])
 def test_a_timeout_exits_with_124(planaria: Run, code: str) -> None:
     """A program that runs over --timeout is stopped; one line says so."""

@@ -1,15 +1,16 @@
-"""Servers of protocols other than HTTP, as small as their clients allow."""
+"""Running servers, and those of protocols other than HTTP, as small as their clients allow."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import socketserver
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["MailHandler", "WebSocketHandler", "serving"]
+__all__ = ["MailHandler", "WebSocketHandler", "running", "serving"]
 
 _TEXT, _CLOSE = 1, 8
 
@@ -65,13 +66,25 @@ class _Server(socketserver.ThreadingTCPServer):
 
 
 @contextmanager
-def serving(handler: type[socketserver.BaseRequestHandler]) -> Iterator[int]:
-    """Serve while inside; gives the port on localhost."""
-    with _Server(("127.0.0.1", 0), handler) as server:
+def running(server: socketserver.TCPServer, context: ssl.SSLContext | None = None) -> Iterator[None]:
+    """Have a server serve while inside, over TLS with a context; it is closed afterwards."""
+    with server:
+        if context is not None:
+            server.socket = context.wrap_socket(
+                server.socket, server_side=True, do_handshake_on_connect=False
+            )
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
-            yield server.server_address[1]
+            yield
         finally:
             server.shutdown()
             thread.join()
+
+
+@contextmanager
+def serving(handler: type[socketserver.BaseRequestHandler]) -> Iterator[int]:
+    """Serve while inside; gives the port on localhost."""
+    server = _Server(("127.0.0.1", 0), handler)
+    with running(server):
+        yield server.server_address[1]

@@ -6,13 +6,13 @@ import hashlib
 import http.server
 import random
 import ssl
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
+from small_servers import running
 
 from planaria import Network
 
@@ -67,14 +67,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def serving(context: ssl.SSLContext | None) -> Iterator[int]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running(server, context):
+        yield server.server_port
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from small_servers import running
 
 from planaria import Network, Secret
 from planaria.network.proxy_settings import parse_proxy, proxy_for
@@ -82,12 +83,8 @@ def proxy_port() -> Iterator[int]:
     """The port of the proxy."""
     ForwardProxy.requests = []
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), ForwardProxy)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running(server):
+        yield server.server_port
 
 
 GET = """

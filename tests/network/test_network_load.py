@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_servers import running
 
 import planaria
 from planaria import Network
@@ -76,11 +77,8 @@ class CountingServer(http.server.ThreadingHTTPServer):
 def server() -> Iterator[CountingServer]:
     """A server of HTTP on localhost."""
     one = CountingServer()
-    thread = threading.Thread(target=one.serve_forever, daemon=True)
-    thread.start()
-    yield one
-    one.shutdown()
-    one.server_close()
+    with running(one):
+        yield one
 
 
 @pytest.fixture

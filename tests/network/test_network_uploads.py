@@ -7,13 +7,13 @@ import http.server
 import random
 import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trustme
+from small_servers import running
 
 from planaria import Network, Secret
 
@@ -83,14 +83,8 @@ def serving(context: ssl.SSLContext | None) -> Iterator[Server]:
     server = Server()
     # What the system does not take at once has to wait for the server.
     server.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 14)
-    if context is not None:
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with running(server, context):
+        yield server
 
 
 @pytest.fixture

@@ -353,10 +353,14 @@ def test_input_from_text(new_session: Callable[..., Any]) -> None:
     assert session.execute("import sys; sys.stdin.read()").value == ""
     fresh = new_session(stdin="a\nb\n")
     assert fresh.execute("import sys\nlist(sys.stdin)").value == ["a\n", "b\n"]
-    fresh = new_session(stdin="a\r\nb")
-    assert fresh.execute("import sys\nsys.stdin.read()").value == "a\nb"
-    fresh = new_session(stdin="a\r\nb")
-    assert fresh.execute("import sys\nsys.stdin.buffer.read()").value == b"a\r\nb"
+    fresh = new_session(stdin="a\r\nb\rc\n\nd")
+    assert fresh.execute("import sys\ninput(), sys.stdin.readline(1), list(sys.stdin)").value == (
+        "a",
+        "b",
+        ["\n", "c\n", "\n", "d"],
+    )
+    fresh = new_session(stdin="a\nb")
+    assert fresh.execute("import sys\nsys.stdin.buffer.read()").value == b"a\nb"
 
 
 def test_input_from_a_function(new_session: Callable[..., Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import sys
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -135,37 +137,40 @@ def test_a_log_of_a_later_version(tmp_path: Path) -> None:
     assert place.read_bytes() == later
 
 
+def ends_anywhere(name: str, act: Callable[[], object], monkeypatch: pytest.MonkeyPatch, number: int) -> bool:
+    """Do something in which that call of a function of `os` fails, and all after it; whether it ended so."""
+    call = getattr(os, name)
+    left = number
+
+    def failing(*args: Any, **keywords: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left <= 0:
+            raise OSError(5, "ended here")
+        return call(*args, **keywords)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, name, failing)
+        try:
+            act()
+        except planaria.StorageError:
+            return True
+    return False
+
+
 @pytest.mark.parametrize("name", ["replace", "fsync", "unlink", "open"])
 def test_a_fold_that_ends_anywhere(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever system call a fold ends at, nothing is lost, and the next one folds everything."""
     wanted = {"a": b"3", "b": b"2", "d": b"4"}
-    call = getattr(os, name)
-    number = 0
-    while True:
-        number += 1
+    for number in itertools.count(1):
         place = tmp_path / str(number)
         backend = LoggedBackend(place)
         put(backend, a=b"1", c=b"5")
         backend.fold()
         put(backend, a=b"3", b=b"2", d=b"4")
         backend.write(lambda documents: documents.drop("folder/c"))
-        left = number
-
-        def failing(*args: Any, **keywords: Any) -> Any:
-            nonlocal left
-            left -= 1
-            if left <= 0:
-                raise OSError(5, "ended here")
-            return call(*args, **keywords)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(os, name, failing)
-            try:
-                backend.fold()
-            except planaria.StorageError:
-                pass
-            else:
-                break
+        if not ends_anywhere(name, backend.fold, monkeypatch, number):
+            break
         assert contents(LoggedBackend(place)) == contents(backend) == wanted
         put(backend, e=b"6")
         backend.fold()
@@ -182,39 +187,21 @@ def test_a_large_write_that_ends_anywhere(name: str, tmp_path: Path, monkeypatch
     monkeypatch.setattr(logged, "MOST", 100)
     before = {"a": b"1", "b": b"2"}
     after = {"a": bytes(100), "b": b"3"}
-    call = getattr(os, name)
-    number, seen = 0, set()
-    while True:
-        number += 1
+    seen = set()
+    for number in itertools.count(1):
         place = tmp_path / str(number)
         backend = LoggedBackend(place)
         put(backend, **before)
         backend.fold()
         put(backend, a=before["a"])
-        left = number
-
-        def failing(*args: Any, **keywords: Any) -> Any:
-            nonlocal left
-            left -= 1
-            if left <= 0:
-                raise OSError(5, "ended here")
-            return call(*args, **keywords)
-
-        with monkeypatch.context() as patch:
-            patch.setattr(os, name, failing)
-            try:
-                put(backend, **after)
-            except planaria.StorageError:
-                pass
-            else:
-                break
+        if not ends_anywhere(name, partial(put, backend, **after), monkeypatch, number):
+            break
         found = contents(LoggedBackend(place))
         assert found == contents(backend)
         assert found in (before, after)
-        seen.add(len(found["a"]))
-    assert number > 1
+        seen.add(found["a"])
     assert contents(LoggedBackend(place)) == after
-    assert len(before["a"]) in seen
+    assert before["a"] in seen
 
 
 def test_folds_and_writes_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

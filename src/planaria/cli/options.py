@@ -239,7 +239,7 @@ def server_options(port: int) -> Callable[[Command], Command]:
         ),
         click.option(
             "--port",
-            type=int,
+            type=click.IntRange(0, 65535),
             default=port,
             show_default=True,
             help="The port to listen at; 0 is any that is free.",

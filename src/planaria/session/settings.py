@@ -134,7 +134,7 @@ class SessionSettings:
         """
         read = self.stdin
         if isinstance(read, str):
-            lines = iter(io.StringIO(read, newline="\n"))
+            lines = iter(io.StringIO(read, newline=None))
             return lambda _prompt: next(lines, None)
         if read is None or getattr(read, "keeps_ends", False):
             return read

@@ -62,14 +62,17 @@ class Terminal(io.TextIOBase):
         return self._line(str(prompt))
 
     def _line(self, prompt: str, *, is_secret: bool = False) -> str:
-        if self._rest:
-            return self.readline().removesuffix("\n")
-        line = self._ask(prompt, is_secret=is_secret)
-        if line is None:
+        if not self._has_line(prompt, is_secret=is_secret):
             raise EOFError(
                 "there is no more standard input, which is the session's stdin=, or what a command is given"
             )
-        return line.removesuffix("\n").removesuffix("\r")
+        return self.readline().removesuffix("\n")
+
+    def _has_line(self, prompt: str = "", *, is_secret: bool = False) -> bool:
+        """Ask for a line unless there is one; whether there is one then."""
+        if not self._rest:
+            self._rest = self._ask(prompt, is_secret=is_secret) or ""
+        return bool(self._rest)
 
     def _are_replaced(self) -> bool:
         source: object = getattr(sys, "stdin", None)
@@ -87,19 +90,8 @@ class Terminal(io.TextIOBase):
         return True
 
     def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
-        line = self.raw_line(size)
-        return f"{line[:-2]}\n" if line.endswith("\r\n") else line
-
-    def raw_line(self, size: int | None = -1, /) -> str:
-        """A line whose newline is as it was given."""
-        if not self._rest:
-            line = self._ask("")
-            if line is None:
-                return ""
-            self._rest = line
-        end = self._rest.find("\n") + 1 or len(self._rest)
-        if size is not None and 0 <= size < end:
-            end = size
+        self._has_line()
+        end = len(self._rest) if size is None or size < 0 else size
         line, self._rest = self._rest[:end], self._rest[end:]
         return line
 
@@ -129,7 +121,7 @@ class _TerminalBytes(io.BufferedIOBase):
         return True
 
     def readline(self, size: int | None = -1, /) -> bytes:
-        line = self._rest or self._text.raw_line().encode("utf-8", "surrogateescape")
+        line = self._rest or self._text.readline().encode("utf-8", "surrogateescape")
         end = len(line) if size is None or size < 0 else size
         self._rest = line[end:]
         return line[:end]

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, TextIO
 
 from planaria_kernel.execution.session_shell import set_owner, shell
-from planaria_kernel.execution.terminal import Terminal
 from planaria_kernel.kernel import Kernel
 from planaria_shell import interactive
 from planaria_shell.execution.python_command import exit_outcome, outcome_of
@@ -300,10 +299,8 @@ class _SettingsOfTheShell:
 
 
 def _line_of(stream: TextIO | None) -> str:
-    """A line of what the host has for standard input, its newline as it was given; nothing at the end."""
-    if isinstance(stream, Terminal):
-        return stream.raw_line()
-    return "" if stream is None else stream.readline()
+    """A line of what the host has for standard input; nothing at the end."""
+    return stream.readline() if stream is not None else ""
 
 
 def _quoted(text: str) -> str:
