@@ -179,10 +179,7 @@ def _run_general(compiler: Compiler, node: Simple, prepared: _Prepared, tested: 
             own_process = prepared.changes_variables and argv and _is_program(sh, argv[0])
             if prepared.redirect is not None and not own_process:
                 try:
-                    if bound:
-                        _redirect_outside(sh, prepared.redirect, saved)
-                    else:
-                        prepared.redirect(sh, saved)
+                    prepared.apply_redirects(sh, bound, saved)
                 except ShellError as error:
                     status = redirection_failed(sh, argv, error)
                     return status if tested else sh.failed(status)
@@ -314,10 +311,7 @@ def _stream_simple(compiler: Compiler, node: Simple, tested: bool) -> StreamCode
             own_process = prepared.changes_variables and argv and _is_program(sh, argv[0])
             if prepared.redirect is not None and not own_process:
                 try:
-                    if bound:
-                        _redirect_outside(sh, prepared.redirect, saved)
-                    else:
-                        prepared.redirect(sh, saved)
+                    prepared.apply_redirects(sh, bound, saved)
                 except ShellError as error:
                     status = redirection_failed(sh, argv, error)
                     return status if tested else sh.failed(status)
@@ -432,12 +426,13 @@ class _Prepared:
     changes_variables: bool
     name: str | None
 
-    def _redirect(self, child: Interpreter, bound: bool, saved: Saved) -> None:
+    def apply_redirects(self, sh: Interpreter, bound: bool, saved: Saved) -> None:
+        """Do the redirections; with `bound` the command has variables of its own."""
         assert self.redirect is not None
         if bound:
-            _redirect_outside(child, self.redirect, saved)
+            _redirect_outside(sh, self.redirect, saved)
         else:
-            self.redirect(child, saved)
+            self.redirect(sh, saved)
 
     def run_program(self, sh: Interpreter, argv: list[str], bound: bool) -> int:
         """Run a program in a subshell, which does its redirections and is left with what they assign."""
@@ -445,7 +440,7 @@ class _Prepared:
         def run(child: Interpreter) -> int:
             saved: Saved = []
             try:
-                self._redirect(child, bound, saved)
+                self.apply_redirects(child, bound, saved)
                 return child.execute(argv)
             except ShellError as error:
                 return redirection_failed(child, argv, error)
@@ -460,7 +455,7 @@ class _Prepared:
         def stream(child: Interpreter) -> Generator[None, None, int]:
             saved: Saved = []
             try:
-                self._redirect(child, bound, saved)
+                self.apply_redirects(child, bound, saved)
                 return (yield from child.stream_execute(argv))
             except ShellError as error:
                 return redirection_failed(child, argv, error)
