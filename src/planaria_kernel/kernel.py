@@ -206,7 +206,7 @@ class Kernel:
 
     def _report(self, report: Report) -> None:
         try:
-            data = self._encode(report)
+            self._send(self._encode(report))
         except BaseException as error:
             # Out of memory, or output that cannot be written: what happened must still be reported.
             if report[0] == "waiting":
@@ -218,7 +218,10 @@ class Kernel:
                 fields["message"] = (
                     f"standard output cannot be written, undo() or reset() restores it: {error}"
                 )
-            data = encode(("error", fields))
+            self._send(encode(("error", fields)))
+
+    def _send(self, data: bytes) -> None:
+        """Give the host a report."""
         if self.mailbox is None or not self.mailbox.put(data):
             self._call_host(b"R" + data)
 

@@ -152,6 +152,25 @@ def test_memory(new_session: Callable[..., Any], source: str) -> None:
     assert session.run("1").peak_memory_bytes <= 160 << 20
 
 
+def test_values_that_memory_is_short_for(new_session: Callable[..., Any]) -> None:
+    """A large value is got or refused while little memory is free, and the session stays as it was."""
+    for size in range(10 << 20, 70 << 20, 2 << 20):
+        session = new_session(limits=Limits(memory=160 << 20))
+        session.execute(f"data = bytes({size})")
+        session.execute("kept = 1")
+        is_refused = False
+        found = None
+        try:
+            found = session.get("data")
+        except planaria.CrashError:
+            raise
+        except planaria.SessionError as error:
+            is_refused = "MemoryError" in str(error) or "memory" in str(error)
+        assert is_refused or isinstance(found, planaria.Repr) or found == bytes(size)
+        assert session.execute("len(data), kept").value == (size, 1)
+        session.close()
+
+
 @pytest.mark.parametrize(
     "source",
     [
