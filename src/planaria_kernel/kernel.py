@@ -206,7 +206,7 @@ class Kernel:
 
     def _report(self, report: Report) -> None:
         try:
-            self._send(self._encode(report))
+            message = self._leave(self._encode(report))
         except BaseException as error:
             # Out of memory, or output that cannot be written: what happened must still be reported.
             if report[0] == "waiting":
@@ -218,12 +218,13 @@ class Kernel:
                 fields["message"] = (
                     f"standard output cannot be written, undo() or reset() restores it: {error}"
                 )
-            self._send(encode(("error", fields)))
+            message = self._leave(encode(("error", fields)))
+        if message is not None:
+            self._call_host(message)
 
-    def _send(self, data: bytes) -> None:
-        """Give the host a report."""
-        if self.mailbox is None or not self.mailbox.put(data):
-            self._call_host(b"R" + data)
+    def _leave(self, report: bytes) -> bytes | None:
+        """Leave a report for the host; give the message to send where it does not fit."""
+        return None if self.mailbox is not None and self.mailbox.put(report) else b"R" + report
 
     def _encode(self, report: Report) -> bytes:
         while True:
