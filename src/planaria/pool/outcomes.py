@@ -19,29 +19,33 @@ __all__ = ["decoded_calls", "decoded_result", "encoded_calls", "encoded_result"]
 
 #: Records of calls and requests stay with the worker that made them.
 _LEFT_OUT: Final = frozenset({"error", "outputs", "suspended", "tool_calls", "requests"})
-_SIMPLE: Final = tuple(field.name for field in fields(Result) if field.name not in _LEFT_OUT)
+#: The other fields, with what they are as a rule: what is so is left out.
+_SIMPLE: Final = {field.name: field.default for field in fields(Result) if field.name not in _LEFT_OUT}
 
 
 def encoded_result(result: Result) -> bytes:
     """The bytes of a result; a value that has no encoding becomes a Repr."""
-    return encode(
-        {
-            **{name: getattr(result, name) for name in _SIMPLE},
-            "error": None if result.error is None else _encoded_error(result.error),
-            "outputs": [(one.data, one.metadata, one.is_value, one.display_id) for one in result.outputs],
-            "suspended": encoded_calls(result.suspended),
-        },
-        stand_in,
-    )
+    kept: dict[str, Any] = {}
+    for name, default in _SIMPLE.items():
+        value = getattr(result, name)
+        if type(value) is not type(default) or value != default:
+            kept[name] = value
+    if result.error is not None:
+        kept["error"] = _encoded_error(result.error)
+    if result.outputs:
+        kept["outputs"] = [(one.data, one.metadata, one.is_value, one.display_id) for one in result.outputs]
+    if result.suspended:
+        kept["suspended"] = encoded_calls(result.suspended)
+    return encode(kept, stand_in)
 
 
 def decoded_result(data: bytes) -> Result:
     """The result of those bytes. Raises ProtocolError."""
     read = decode(data)
     try:
-        outputs = [Output(*one) for one in read.pop("outputs")]
-        error = read.pop("error")
-        suspended = decoded_calls(read.pop("suspended"))
+        outputs = [Output(*one) for one in read.pop("outputs", ())]
+        error = read.pop("error", None)
+        suspended = decoded_calls(read.pop("suspended", []))
         return Result(
             outputs=outputs,
             error=None if error is None else _decoded_error(*error),
