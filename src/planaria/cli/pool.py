@@ -114,8 +114,8 @@ def _doing(store: Store, name: str, version: Version) -> tuple[str, list[str]]:
     if store.leases.is_held(name):
         return "executing", []
     steps = SavedSteps.of(version).steps
-    if steps and steps[0][2] is not None:
-        calls = [call.name for call in decoded_result(steps[0][2]).suspended]
+    if steps and steps[0].result is not None:
+        calls = [call.name for call in decoded_result(steps[0].result).suspended]
         if calls:
             return "waiting", calls
     return "parked", []
