@@ -82,7 +82,7 @@ class Documents(ABC):
         #: What to write when the transaction ends, by path; None removes.
         self.changes: dict[str, bytes | Upload | None] = {}
         self.when_written: Callable[[], None] = _nothing
-        """What a backend whose `Backend.revision` is quick calls when the changes were carried out, before
+        """What a backend whose revisions are quick to find calls when the changes were carried out, before
         others can change anything."""
 
     @abstractmethod
@@ -103,6 +103,10 @@ class Documents(ABC):
 
     @abstractmethod
     def revision(self, folder: str) -> Revision: ...
+
+    def quick_revision(self, folder: str) -> Hashable:
+        """The value of `revision` where it is quick to find, otherwise None."""
+        return None
 
     def revisions(self, below: str) -> dict[str, Revision]:
         """The revision of each of the `folders` below this one."""

@@ -80,9 +80,9 @@ class Shelves:
         for folder, revision in self._documents.revisions("name").items():
             yield _name(folder), revision.value
 
-    def revision(self, name: str) -> Hashable:
-        """A value that changes whenever the versions of a name do."""
-        return self._documents.revision(folder_of_name(name)).value
+    def quick_revision(self, name: str) -> Hashable:
+        """A value that changes whenever the versions of a name do; None where it takes a while to find."""
+        return self._documents.quick_revision(folder_of_name(name))
 
     def when_written(self, action: Callable[[], None]) -> None:
         """See `Documents.when_written`."""

@@ -103,18 +103,20 @@ class Store:
         entry = encode((*fields, note) if note else fields)
 
         def action(shelves: Shelves, layers: Mapping[str, Upload]) -> Version:
-            numbers = shelves.numbers(name)
-            if not isinstance(expected, NotGiven):
-                newest = find_version(shelves, name, numbers[-1]) if numbers else None
+            if isinstance(expected, NotGiven):
+                numbers: Sequence[int] = shelves.numbers(name)
+            else:
+                newest, numbers = self._newest_of(shelves, name)
                 if newest != expected:
                     raise SnapshotConflict(_conflict(name, expected, newest))
             put_snapshot(shelves, snapshot, layers)
             number = shelves.append(name, entry, numbers)
-            if keep is not None:
-                for old in numbers[: max(0, len(numbers) + 1 - max(1, keep))]:
-                    shelves.forget(name, old)
+            dropped = 0 if keep is None else max(0, len(numbers) + 1 - max(1, keep))
+            for old in numbers[:dropped]:
+                shelves.forget(name, old)
             version = Version(number, snapshot.digest, len(snapshot), saved_at, note)
-            shelves.when_written(lambda: self._newest.add(name, shelves.revision(name), version))
+            kept = (*numbers[dropped:], number)
+            shelves.when_written(lambda: self._newest.add(name, shelves.quick_revision(name), version, kept))
             return version
 
         return self._write_with_layers(action)
@@ -129,8 +131,7 @@ class Store:
         entry = encode((version.digest, version.size, version.saved_at, version.note, snapshot.digest))
 
         def action(shelves: Shelves, layers: Mapping[str, Upload]) -> bool:
-            numbers = shelves.numbers(name)
-            if not numbers or find_version(shelves, name, numbers[-1]) != version:
+            if self._newest_of(shelves, name)[0] != version:
                 return False
             put_snapshot(shelves, snapshot, layers)
             shelves.replace(name, version.number, entry)
@@ -161,19 +162,22 @@ class Store:
     def newest(self, name: str) -> Version | None:
         """The newest version of a name; None for a name that is not there."""
         check_name(name)
-        revision = self._backend.revision(folder_of_name(name))
-        known = self._newest.find(name, revision)
+        known = self._newest.find(name, self._backend.revision(folder_of_name(name)))
+        return self._read(lambda shelves: self._newest_of(shelves, name)[0]) if known is None else known[0]
+
+    def _newest_of(self, shelves: Shelves, name: str) -> tuple[Version | None, Sequence[int]]:
+        """The newest version of a name, and the numbers of all."""
+        revision = shelves.quick_revision(name)
+        known = None if revision is None else self._newest.find(name, revision)
         if known is not None:
             return known
-
-        def action(shelves: Shelves) -> Version | None:
-            numbers = shelves.numbers(name)
-            version = find_version(shelves, name, numbers[-1]) if numbers else None
-            if version is not None and revision is not None:
-                self._newest.add(name, shelves.revision(name), version)
-            return version
-
-        return self._read(action)
+        numbers = shelves.numbers(name)
+        if not numbers:
+            return None, numbers
+        version = find_version(shelves, name, numbers[-1])
+        if revision is not None:
+            self._newest.add(name, revision, version, numbers)
+        return version, numbers
 
     def newest_of_all(self) -> dict[str, Version]:
         """The newest version of each name, sorted by name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -45,26 +45,26 @@ class Version:
 
 
 class KnownVersions:
-    """The newest versions of names as they were at a revision. For any thread."""
+    """The newest versions of names, and the numbers of all, as they were at a revision. For any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         #: The name that was added last is at the end.
-        self._found: dict[str, tuple[Hashable, Version]] = {}
+        self._found: dict[str, tuple[Hashable, Version, Sequence[int]]] = {}
 
-    def add(self, name: str, revision: Hashable, version: Version) -> None:
+    def add(self, name: str, revision: Hashable, version: Version, numbers: Sequence[int]) -> None:
         """Know one, unless much is kept beside it."""
         with self._lock:
             self._found.pop(name, None)
             if len(version.note) <= _SMALL:
-                self._found[name] = revision, version
+                self._found[name] = revision, version, numbers
             if len(self._found) > _MOST:
                 del self._found[next(iter(self._found))]
 
-    def find(self, name: str, revision: Hashable) -> Version | None:
-        """The newest version of a name, where it is known to be of that revision."""
+    def find(self, name: str, revision: Hashable) -> tuple[Version, Sequence[int]] | None:
+        """The newest version of a name, and the numbers of all, if they are known to be of that revision."""
         found = self._found.get(name)
-        return None if found is None or found[0] != revision else found[1]
+        return None if found is None or found[0] != revision else found[1:]
 
 
 def read_versions(shelves: Shelves, name: str) -> list[Version]:

@@ -203,7 +203,7 @@ class FileDocuments(Documents):
     def __init__(self, root: Path, checked: set[str] | None = None) -> None:
         """`checked` are folders that need not be looked at again, and those that were get into it."""
         super().__init__()
-        self._root = root
+        self._root = os.fspath(root)
         #: Folders that were found to be directories, or to be missing, so that files can be put there.
         self._checked: set[str] = set() if checked is None else checked
 
@@ -240,13 +240,13 @@ class FileDocuments(Documents):
 
     def _open(self, path: str) -> BinaryIO | None:
         self.check_way(path)
-        place = self._root / path
+        place = os.path.join(self._root, path)
         try:
             descriptor = os.open(place, os.O_RDONLY | (_NO_FOLLOW if "/" in path else 0))
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError:
-            if place.is_symlink():
+            if os.path.islink(place):
                 return None  # as `entries` has it
             raise
         if not _is_file(os.fstat(descriptor)):
@@ -315,7 +315,7 @@ class FileDocuments(Documents):
 
     def revision(self, folder: str) -> Revision:
         try:
-            status = os.stat(self._root / folder)
+            status = os.stat(os.path.join(self._root, folder))
         except FileNotFoundError:
             return Revision(None, is_complete=True)
         is_hidden = folder_of(folder)[1].startswith(".")

@@ -85,16 +85,16 @@ class LoggedBackend(FileBackend):
         with file_failures(self.path), here.turn:
             # Files change without the log only where a writer was killed, whose journal is there.
             if here.log.is_current() and not os.path.exists(self._journal):
-                return _LoggedDocuments(FileDocuments(self.path), here.log).revision(folder).value
+                return _LoggedDocuments(FileDocuments(self.path), here.log).quick_revision(folder)
         return object()
 
     def write(self, action: Callable[[Documents], Result]) -> Result:
         here = self._here
         with file_failures(self.path):
-            if not self._staging.is_dir():
+            if not os.path.isdir(self._staging):
                 self._staging.mkdir(parents=True, exist_ok=True)
             with here.turn, self._locked(exclusive=True):
-                if self._journal.exists():
+                if os.path.exists(self._journal):
                     self._carry_out()
                 here.log.refresh()
                 if len(here.checked) > _MOST_CHECKED:
@@ -226,6 +226,8 @@ class _LoggedDocuments(Documents):
         super().__init__()
         self._files = files
         self._log = changes
+        #: Revisions of folders of files, which stay as they are in a transaction.
+        self._revisions: dict[str, Revision] = {}
 
     def _entry(self, logged: Logged) -> Entry:
         return Entry((self._log.generation, logged.offset), logged.size, logged.modified)
@@ -264,6 +266,11 @@ class _LoggedDocuments(Documents):
         )
 
     def revision(self, folder: str) -> Revision:
-        found = self._files.revision(folder)
+        found = self._revisions.get(folder)
+        if found is None:
+            found = self._revisions[folder] = self._files.revision(folder)
         last = self._log.in_folder(folder).last
         return Revision((found.value, self._log.generation, last), found.is_complete)
+
+    def quick_revision(self, folder: str) -> Hashable:
+        return self.revision(folder).value
