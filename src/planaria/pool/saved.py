@@ -89,7 +89,7 @@ class SavedSteps:
                         "result is not kept any more"
                     )
                 assert version is not None
-                return Reply(one.result, version, worker, was_live=False)
+                return Reply(one.result, version.without_note, worker, was_live=False)
         is_full = len(self.steps) == _MOST
         if step.attempt > 1 and is_full and self.steps[-1].saved_at > step.submitted_at - _SKEW:
             raise OutcomeUnknown(

@@ -74,7 +74,7 @@ class Reply:
     result: bytes
     """See `outcomes.py`."""
     version: Version
-    """Of the state that was saved."""
+    """Of the state that was saved; without its note, which has the result again."""
     worker: int
     """The process that executed it."""
     was_live: bool

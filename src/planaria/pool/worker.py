@@ -257,7 +257,7 @@ class Worker:
             base, snapshot = None, live.session.snapshot_state()
         steps = live.steps.followed_by(step, result, time.time())
         try:
-            live.version = self._store.save(
+            version = self._store.save(
                 step.name, snapshot, expected=live.version, keep=1, note=steps.encoded()
             )
         except StorageError as error:
@@ -265,7 +265,8 @@ class Worker:
         live.steps = steps
         live.base = base or snapshot
         live.memory = snapshot.live_bytes
-        self._folding.add(step.name, live.version, snapshot)
+        live.version = version.without_note
+        self._folding.add(step.name, version, snapshot)
         return live.version
 
     def _adopt(self, name: str, base: Snapshot, whole: Snapshot) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from planaria.errors import ProtocolError, SnapshotCorrupt, SnapshotVersionError
@@ -33,7 +33,7 @@ class Version:
     """Of the same, in bytes."""
     saved_at: float
     """When, in seconds since 1970 by the clock of the host that saved it."""
-    note: bytes = field(default=b"", repr=False)
+    note: bytes = field(default=b"", repr=False, compare=False)
     """The bytes that were saved beside it."""
     folded: str | None = field(default=None, compare=False)
     """The digest of the complete snapshot of the same state that has taken its place, if one has."""
@@ -42,6 +42,11 @@ class Version:
     def kept_digest(self) -> str:
         """The digest of the snapshot that is loaded."""
         return self.folded or self.digest
+
+    @property
+    def without_note(self) -> Version:
+        """The same without what was saved beside it."""
+        return replace(self, note=b"") if self.note else self
 
 
 class KnownVersions:
