@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ import ray
 from ray._private import services
 from ray._private.services import get_node
 from ray.cluster_utils import Cluster
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from session_server import client_of, process
 
 from planaria.pool import Pool, PoolError, RayWorkers, WorkerLost
@@ -57,7 +59,7 @@ def patient_get_node(*arguments: Any) -> Any:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """A cluster of two nodes with a processor each, which this process is connected to."""
-    modules = {"PYTHONPATH": str(Path(__file__).parent)}
+    modules = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in _PATIENCE.items():
             patch.setenv(name, value)
@@ -122,6 +124,23 @@ def test_a_step_that_is_cancelled_while_it_waits_leaves_its_actor_to_the_next_on
         assert decoded_result(following.result().result).value is False
     finally:
         engine.close()
+
+
+def test_actors_without_a_node(cluster: Any, tmp_path: Path) -> None:
+    """A pool whose actors belong on a node that is gone reports why no actor takes a step, and closes."""
+    store = f"file://{tmp_path}/store"
+    node = cluster.add_node(num_cpus=1)
+    there = NodeAffinitySchedulingStrategy(node.node_id, soft=False)
+    workers = RayWorkers(options={"num_cpus": 0.5, "scheduling_strategy": there})
+    with Pool(store, workers, workers=1) as pool:
+        pool.run("a", "n = 5")
+        cluster.remove_node(node)
+        with pytest.raises(WorkerLost):
+            pool.run("a", "n += 1")
+        with pytest.raises(PoolError, match=r"could not be started: .* not schedulable"):
+            pool.run("a", "n += 1")
+    with Pool(store, RayWorkers(options={"num_cpus": 0.5}), workers=1) as pool:
+        assert pool.run("a", "n").value == 5
 
 
 def test_growing(cluster: Any, tmp_path: Path) -> None:

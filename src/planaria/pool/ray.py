@@ -97,6 +97,8 @@ class RayEngine(Engine):
 
     def __init__(self, settings: WorkerSettings, workers: int | None, wanted: RayWorkers) -> None:
         self._ray = ray = _connected()
+        #: What calls of an actor raise that is lost, or that there is nowhere a place for any more.
+        self._lost = (ray.exceptions.RayActorError, ray.exceptions.ActorUnschedulableError)
         least = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         self._least, self._most = least, max(least, wanted.most or least)
         self._wanted = wanted
@@ -151,7 +153,7 @@ class RayEngine(Engine):
             actors = [member.actor for member in self._members.values()]
         pids = []
         for answer in [actor.about.remote() for actor in actors]:
-            with suppress(self._ray.exceptions.RayActorError):  # one that has ended meanwhile
+            with suppress(*self._lost):  # one that has ended meanwhile
                 pids.append(self._ray.get(answer)[0])
         return pids
 
@@ -162,12 +164,6 @@ class RayEngine(Engine):
         member = self._members[number] = _Member(actor.remote(self._settings))
         answered = member.actor.about.remote().future()
         answered.add_done_callback(lambda done: self._appeared(number, member, done))
-
-    def _replace(self, number: int, member: _Member) -> None:
-        """Another actor in the place of one that Ray does not start again: someone has ended it."""
-        self._ray.kill(member.actor)
-        del self._members[number]
-        self._add(number)
 
     def _grow(self) -> None:
         """Start another actor, unless one is being started."""
@@ -220,7 +216,7 @@ class RayEngine(Engine):
                 member.idle_since = time.monotonic()
                 self._hand_out()
             else:
-                self._failure = self._translated(error)
+                self._failure = PoolError(f"an actor could not be started: {error}")
                 self._members.pop(number, None)
             failed = self._abandoned()
             self._changed.notify_all()
@@ -232,10 +228,12 @@ class RayEngine(Engine):
             member.is_busy = False
             member.idle_since = time.monotonic()
             exceptions = self._ray.exceptions
-            # An actor that was lost is started again by Ray, which gives up where that fails several times.
-            ended = (exceptions.ActorDiedError, exceptions.ActorUnschedulableError)
-            if isinstance(error, ended) and number in self._members:
-                self._replace(number, member)
+            # An actor that was lost is started again by Ray, unless someone has ended it, or that fails.
+            if isinstance(error, (exceptions.ActorDiedError, exceptions.ActorUnschedulableError)):
+                member.is_ready = False
+                threading.Thread(
+                    target=self._replace, args=(number, member), name="planaria-pool-replace", daemon=True
+                ).start()
             self._hand_out()
             self._changed.notify_all()
         if error is not None:
@@ -244,8 +242,7 @@ class RayEngine(Engine):
             future.set_result(done.result())
 
     def _translated(self, error: BaseException) -> BaseException:
-        exceptions = self._ray.exceptions
-        if isinstance(error, (exceptions.RayActorError, exceptions.ActorUnschedulableError)):
+        if isinstance(error, self._lost):
             return WorkerLost(f"an actor was lost in the middle of a step: {error}")
         if isinstance(error, self._ray.exceptions.RayTaskError):
             cause: BaseException = error.cause
@@ -258,7 +255,18 @@ class RayEngine(Engine):
                 assert self._failure is not None
                 future.set_exception(self._failure)
 
-    # -- the thread that ends idle actors --------------------------------------------------------------------
+    # -- on threads of our own -------------------------------------------------------------------------------
+
+    def _replace(self, number: int, member: _Member) -> None:
+        """Have another actor in the place of one that Ray does not start again.
+
+        Ending an actor waits for an answer, which one of Ray's own threads receives.
+        """
+        self._ray.kill(member.actor)
+        with self._changed:
+            if self._members.get(number) is member:
+                del self._members[number]
+                self._add(number)
 
     def _shrink(self) -> None:
         while True:
