@@ -9,15 +9,17 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
-from planaria.files.filesystem import FileKind, FileSystemSnapshot, OpenFlags, Stat, failure
+from planaria.files.filesystem import FileKind, FileSystemSnapshot, OpenFlags, Stat, StatMaker, failure
 from planaria.files.inodes import InodeRecord, RecordTable
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import MAX_FILE_SIZE, NODE_COST, Quota
 from planaria.files.resolution import NodeFileSystem
 
 __all__ = ["ROOT", "Clock", "MemoryHandle", "MemoryNode", "MemoryNodeStore", "MemorySymbolicLink"]
+
+Value = TypeVar("Value")
 
 #: The inode of the root.
 ROOT: Final = 1
@@ -216,9 +218,12 @@ class MemoryNode(Node):
         self.filesystem.changed.add(self.inode)
 
     def stat(self, device: int) -> Stat:
+        return self.stat_as(Stat, device)
+
+    def stat_as(self, make: StatMaker[Value], device: int) -> Value:
         if self.stale:
             raise failure(errno.ESTALE)
-        return Stat(
+        return make(
             device, self.inode, self.mode, self.links, self._size(), self.atime, self.mtime, self.ctime
         )
 
@@ -323,6 +328,11 @@ class MemoryHandle(NodeHandle):
         super().check()
         if self.node.stale:
             raise failure(errno.ESTALE)
+
+    def stat_as(self, make: StatMaker[Value]) -> Value:
+        if self.closed:
+            raise failure(errno.EBADF)
+        return self.node.stat_as(make, self.mount.device)
 
     def close(self) -> None:
         if self.closed:

@@ -8,13 +8,15 @@ guest is the only user there is.
 from __future__ import annotations
 
 import errno
-from typing import Final
+from typing import Final, TypeVar
 
-from planaria.files.filesystem import DirEntry, FileKind, Handle, OpenFlags, Stat, failure
+from planaria.files.filesystem import DirEntry, FileKind, Handle, OpenFlags, Stat, StatMaker, failure
 from planaria.files.interruption import give_way
 from planaria.files.node import MountPoint, Node, NodeHandle, NodeStore
 
 __all__ = ["NodeFileSystem", "Place"]
+
+Value = TypeVar("Value")
 
 _DIRECTORY: Final = int(FileKind.DIRECTORY)
 _SYMBOLIC_LINK: Final = int(FileKind.SYMBOLIC_LINK)
@@ -75,6 +77,10 @@ class NodeFileSystem(NodeStore):
                 known = mount.known.get(prefix)
                 if known is not None and known[0] == moves and name not in _SPECIAL:
                     node = known[1]
+                    child = node.lookup(name)
+                    # By far the usual cases: a regular file, or nothing.
+                    if child.format == _REGULAR if child is not None else len(name) <= self.name_limit:
+                        return mount, node, name, child, False
                     parts = [name]
                     moves = None
         else:
@@ -239,10 +245,13 @@ class NodeFileSystem(NodeStore):
         return self._open_node(b"", node, int(flags), mount, False)
 
     def stat(self, path: bytes, *, follow: bool = True, at: Handle | None = None) -> Stat:
+        return self.stat_as(Stat, path, follow, at)
+
+    def stat_as(self, make: StatMaker[Value], path: bytes, follow: bool, at: Handle | None) -> Value:
         mount, _, _, node, _ = self.walk(path, follow, at)
         if node is None:
             raise failure(errno.ENOENT, path)
-        return node.stat(mount.device)
+        return node.stat_as(make, mount.device)
 
     def readlink(self, path: bytes, *, at: Handle | None = None) -> bytes:
         _, node = self.existing(path, False, at)

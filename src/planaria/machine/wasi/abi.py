@@ -15,7 +15,7 @@ import errno
 import struct
 from typing import Final
 
-from planaria.files.filesystem import FileKind, Stat
+from planaria.files.filesystem import FileKind
 
 __all__ = [
     "ALL_RIGHTS",
@@ -43,7 +43,7 @@ __all__ = [
     "SetTimes",
     "Whence",
     "errno_of",
-    "pack_filestat",
+    "filestat",
     "raw_parameters",
 ]
 
@@ -264,15 +264,14 @@ U64_MASK: Final = (1 << 64) - 1
 #: The last offset in a file: offsets are signed in every system.
 OFFSET_LIMIT: Final = (1 << 63) - 1
 _DEVICE_MASK: Final = (1 << 48) - 1
-_pack_filestat: Final = FILESTAT.pack_into
+_pack_filestat: Final = FILESTAT.pack
 
 
-def pack_filestat(memory: memoryview, at: int, stat: Stat) -> None:
-    """Write a `filestat` (64 bytes) at `at`. Times before 1970 wrap as two's complement."""
-    device, inode, mode, links, size, atime, mtime, ctime = stat
-    _pack_filestat(
-        memory,
-        at,
+def filestat(
+    device: int, inode: int, mode: int, links: int, size: int, atime: int, mtime: int, ctime: int
+) -> bytes:
+    """A `filestat` of the fields of a `Stat`. Times before 1970 wrap as two's complement."""
+    return _pack_filestat(
         device & _DEVICE_MASK | (mode & 0o7777) << 48,
         inode & U64_MASK,
         FILE_TYPES.get(mode & 0o170000, 0),

@@ -62,12 +62,12 @@ class Calls:
         """The path in memory."""
         if length > PATH_LIMIT:
             raise OSError(errno.ENAMETOOLONG, f"a path of {length} bytes; the limit is {PATH_LIMIT}")
-        path = self.memory.read(at, length)
-        if not path:
+        if not length:
             raise OSError(errno.ENOENT, "the empty path names nothing")
-        if b"\0" in path:
-            raise OSError(errno.EINVAL, "a path cannot hold a null byte")
-        return path
+        memory = self.memory
+        if at + length > memory.size:
+            memory.require(at, length)
+        return memory.view[at : at + length].tobytes()
 
     def _place(self, fd: int, at: int, length: int) -> tuple[bytes, Handle | None]:
         """The path in memory, and the directory it refers to (None: the path was made absolute)."""

@@ -18,7 +18,7 @@ from planaria.machine.wasi.abi import (
     U64,
     Advice,
     Errno,
-    pack_filestat,
+    filestat,
 )
 from planaria.machine.wasi.calls import Calls
 from planaria.machine.wasi.descriptors import PREOPEN, Descriptor, Listing
@@ -335,7 +335,7 @@ class FileCalls(Calls):
         if descriptor.stream >= 0:
             FILESTAT.pack_into(memory.view, result, 0o600 << 48, 0, descriptor.file_type or 0, 1, 0, 0, 0, 0)
         else:
-            pack_filestat(memory.view, result, descriptor.handle.stat())
+            memory.view[result : result + 64] = descriptor.handle.stat_as(filestat)
         return 0
 
     def fd_filestat_set_size(self, fd: int, size: int) -> int:

@@ -15,7 +15,7 @@ from planaria.machine.wasi.abi import (
     OFlags,
     Rights,
     SetTimes,
-    pack_filestat,
+    filestat,
 )
 from planaria.machine.wasi.calls import Calls
 from planaria.machine.wasi.clock import Clock
@@ -133,7 +133,7 @@ class PathCalls(Calls):
         if result + 64 > memory.size:
             memory.require(result, 64)
         name, at = self._place(dirfd, path, path_length)
-        pack_filestat(memory.view, result, self.files.stat(name, follow=lookup & 1 == 1, at=at))
+        memory.view[result : result + 64] = self.files.stat_as(filestat, name, lookup & 1 == 1, at)
         return 0
 
     def path_filestat_set_times(
