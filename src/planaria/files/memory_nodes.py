@@ -337,7 +337,8 @@ class MemoryHandle(NodeHandle):
     def close(self) -> None:
         if self.closed:
             return
-        super().close()
+        self.closed = True
+        self.mount.opens -= 1
         node = self.node
         filesystem = node.filesystem
         with filesystem.lock:

@@ -70,8 +70,8 @@ class NodeFileSystem(NodeStore):
         moves: int | None = None
         if at is None or path[0] == 47:
             mount = self.top
-            node = mount.root
             moves = mount.filesystem.moves
+            node = mount.root
             if moves is not None:
                 prefix, _, name = path.rpartition(b"/")
                 known = mount.known.get(prefix)
@@ -203,6 +203,7 @@ class NodeFileSystem(NodeStore):
             assert directory is not None
             try:
                 node = directory.create(name, mode)
+                wanted &= ~_TRUNCATE
             except FileExistsError:
                 # Another thread was faster. That is a failure only for an exclusive creation.
                 node = None if wanted & _EXCLUSIVE else directory.lookup(name)
