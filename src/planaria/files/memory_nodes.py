@@ -155,6 +155,7 @@ class MemoryNode(Node):
         "name",
         "opens",
         "record",
+        "size",
         "stale",
         "up",
     )
@@ -167,6 +168,7 @@ class MemoryNode(Node):
         self.mode = mode
         self.format = mode & 0o170000
         self.links = 1
+        self.size = 0
         self.atime = self.mtime = self.ctime = now
         #: Where it is: inode of a directory and the name there (one of them for hard links).
         self.up = inode
@@ -174,9 +176,6 @@ class MemoryNode(Node):
         self.opens = 0
         self.record: InodeRecord | None = None
         self.stale = False
-
-    def _size(self) -> int:
-        raise NotImplementedError
 
     def cost(self) -> int:
         """What freeing the node gives back, in bytes."""
@@ -223,9 +222,7 @@ class MemoryNode(Node):
     def stat_as(self, make: StatMaker[Value], device: int) -> Value:
         if self.stale:
             raise failure(errno.ESTALE)
-        return make(
-            device, self.inode, self.mode, self.links, self._size(), self.atime, self.mtime, self.ctime
-        )
+        return make(device, self.inode, self.mode, self.links, self.size, self.atime, self.mtime, self.ctime)
 
     def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
         filesystem = self.filesystem
@@ -302,15 +299,17 @@ class MemorySymbolicLink(MemoryNode):
 
     target: bytes
 
-    def _size(self) -> int:
-        return len(self.target)
-
     def cost(self) -> int:
         return NODE_COST + len(self.target)
 
     def become(self, record: InodeRecord) -> None:
         super().become(record)
-        self.target = cast(bytes, record.target)
+        self.point_to(cast(bytes, record.target))
+
+    def point_to(self, target: bytes) -> None:
+        """Set where the link leads."""
+        self.target = target
+        self.size = len(target)
 
     def fields(self) -> dict[str, Any]:
         return {"target": self.target}

@@ -59,30 +59,37 @@ class NodeFileSystem(NodeStore):
         A slash at the end means that as well, and asks for a directory, unless it is the `entry` itself
         that is wanted, to be made or removed.
         """
+        if at is None:
+            # By far the usual case: something or nothing in a directory that was found before.
+            mount = self.top
+            prefix, _, name = path.rpartition(b"/")
+            known = mount.known.get(prefix)
+            if known is not None and known[0] == mount.filesystem.moves and len(path) <= self.path_limit:
+                directory = known[1]
+                node = directory.lookup(name)
+                if node is None:
+                    if len(name) <= self.name_limit and name not in _SPECIAL and b"\0" not in name:
+                        return mount, directory, name, None, False
+                elif (kind := node.format) == _REGULAR or (
+                    kind == _DIRECTORY and node.inode not in mount.points
+                ):
+                    return mount, directory, name, node, False
+        return self._walk(path, follow, at, entry)
+
+    def _walk(self, path: bytes, follow: bool, at: Handle | None, entry: bool) -> Place:
         if not path:
             raise failure(errno.ENOENT, path)
         if len(path) > self.path_limit:
             raise failure(errno.ENAMETOOLONG, path)
         if b"\0" in path:
             raise failure(errno.EINVAL, path)
-        parts: list[bytes] | None = None
         prefix = b""
         moves: int | None = None
         if at is None or path[0] == 47:
             mount = self.top
             moves = mount.filesystem.moves
             node = mount.root
-            if moves is not None:
-                prefix, _, name = path.rpartition(b"/")
-                known = mount.known.get(prefix)
-                if known is not None and known[0] == moves and name not in _SPECIAL:
-                    node = known[1]
-                    child = node.lookup(name)
-                    # By far the usual cases: a regular file, or nothing.
-                    if child.format == _REGULAR if child is not None else len(name) <= self.name_limit:
-                        return mount, node, name, child, False
-                    parts = [name]
-                    moves = None
+            prefix = path.rpartition(b"/")[0]
         else:
             if not isinstance(at, NodeHandle) or at.closed:
                 raise failure(errno.EBADF, path)
@@ -92,11 +99,10 @@ class NodeFileSystem(NodeStore):
                 raise failure(errno.ENOTDIR, path)
         whole = path
         must_be_directory = path[-1] == 47
-        if parts is None:
-            if must_be_directory:
-                path = path.rstrip(b"/")
-            parts = path.split(b"/")
-            parts.reverse()
+        if must_be_directory:
+            path = path.rstrip(b"/")
+        parts = path.split(b"/")
+        parts.reverse()
         directory: Node | None = None
         name = b""
         links = 0

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import enum
 import errno
+import functools
 import struct
 from typing import Final
 
@@ -267,14 +268,21 @@ _DEVICE_MASK: Final = (1 << 48) - 1
 _pack_filestat: Final = FILESTAT.pack
 
 
+@functools.cache
+def _mode(mode: int) -> tuple[int, int]:
+    """The permission bits at their place above the device, and the file type."""
+    return (mode & 0o7777) << 48, FILE_TYPES.get(mode & 0o170000, 0)
+
+
 def filestat(
     device: int, inode: int, mode: int, links: int, size: int, atime: int, mtime: int, ctime: int
 ) -> bytes:
     """A `filestat` of the fields of a `Stat`. Times before 1970 wrap as two's complement."""
+    permissions, kind = _mode(mode)
     return _pack_filestat(
-        device & _DEVICE_MASK | (mode & 0o7777) << 48,
+        permissions | device & _DEVICE_MASK,
         inode & U64_MASK,
-        FILE_TYPES.get(mode & 0o170000, 0),
+        kind,
         links,
         size,
         atime & U64_MASK,

@@ -58,8 +58,8 @@ class Calls:
         self.take_held_output()
         self.on_output(stream, data)
 
-    def _path(self, at: int, length: int) -> bytes:
-        """The path in memory."""
+    def _place(self, fd: int, at: int, length: int) -> tuple[bytes, Handle | None]:
+        """The path in memory, and the directory it refers to (None: the path was made absolute)."""
         if length > PATH_LIMIT:
             raise OSError(errno.ENAMETOOLONG, f"a path of {length} bytes; the limit is {PATH_LIMIT}")
         if not length:
@@ -67,11 +67,7 @@ class Calls:
         memory = self.memory
         if at + length > memory.size:
             memory.require(at, length)
-        return memory.view[at : at + length].tobytes()
-
-    def _place(self, fd: int, at: int, length: int) -> tuple[bytes, Handle | None]:
-        """The path in memory, and the directory it refers to (None: the path was made absolute)."""
-        path = self._path(at, length)
+        path = memory.view[at : at + length].tobytes()
         if fd == PREOPEN:  # what the guest's libc makes of every absolute path
             return b"/" + path, None
         directory = self.table.get(fd)

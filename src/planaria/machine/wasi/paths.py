@@ -17,7 +17,7 @@ from planaria.machine.wasi.abi import (
     SetTimes,
     filestat,
 )
-from planaria.machine.wasi.calls import Calls
+from planaria.machine.wasi.calls import PATH_LIMIT, Calls
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.descriptors import Descriptor, standard_stream
 from planaria.machine.wasi.locks import is_lock
@@ -35,6 +35,7 @@ _BOTH_ATIMES: Final = _ATIME | _ATIME_NOW
 _BOTH_MTIMES: Final = _MTIME | _MTIME_NOW
 _MFILE: Final = int(Errno.MFILE)
 _INVAL: Final = int(Errno.INVAL)
+_NAMETOOLONG: Final = int(Errno.NAMETOOLONG)
 
 #: Names that open what the guest's own descriptors stand for; no filesystem can know those.
 _STREAM_PATHS: Final = {
@@ -201,7 +202,9 @@ class PathCalls(Calls):
         return 0
 
     def path_symlink(self, target: int, target_length: int, dirfd: int, path: int, path_length: int) -> int:
-        text = self._path(target, target_length)  # resolved when the link is followed, not now
+        if target_length > PATH_LIMIT:
+            return _NAMETOOLONG
+        text = self.memory.read(target, target_length)  # resolved when the link is followed, not now
         name, at = self._place(dirfd, path, path_length)
         self.files.symlink(text, name, at=at)
         return 0
