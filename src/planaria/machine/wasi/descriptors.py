@@ -137,7 +137,7 @@ class Listing:
         self._offsets = offsets
 
     def offset(self, cookie: int) -> int | None:
-        """Where the entry after the one with this number begins, which may be the end; None for no such place.
+        """Where the entry after that of this number begins, or the end; None for no such place.
 
         Few directories are so large that they are given out in more than one piece, from another place than
         their beginning.
