@@ -69,8 +69,12 @@ class FileSystem(ABC):
     @abstractmethod
     def stat(self, path: bytes, *, follow: bool = True, at: Handle | None = None) -> Stat: ...
 
-    def stat_as(self, make: StatMaker[Value], path: bytes, follow: bool, at: Handle | None) -> Value:
-        """What `make` makes of the same; quicker where a `Stat` need not be made for it."""
+    def stat_as(self, make: StatMaker[Value], path: bytes, follow: bool, at: Handle | None) -> Value | None:
+        """What `make` makes of the same, or None for ENOENT.
+
+        Quicker where neither a `Stat` nor an exception need be made for it: most paths are asked for to see
+        whether something is there.
+        """
         return make(*self.stat(path, follow=follow, at=at))
 
     @abstractmethod

@@ -252,13 +252,14 @@ class NodeFileSystem(NodeStore):
         return self._open_node(b"", node, int(flags), mount, False)
 
     def stat(self, path: bytes, *, follow: bool = True, at: Handle | None = None) -> Stat:
-        return self.stat_as(Stat, path, follow, at)
-
-    def stat_as(self, make: StatMaker[Value], path: bytes, follow: bool, at: Handle | None) -> Value:
-        mount, _, _, node, _ = self.walk(path, follow, at)
-        if node is None:
+        found = self.stat_as(Stat, path, follow, at)
+        if found is None:
             raise failure(errno.ENOENT, path)
-        return node.stat_as(make, mount.device)
+        return found
+
+    def stat_as(self, make: StatMaker[Value], path: bytes, follow: bool, at: Handle | None) -> Value | None:
+        mount, _, _, node, _ = self.walk(path, follow, at)
+        return None if node is None else node.stat_as(make, mount.device)
 
     def readlink(self, path: bytes, *, at: Handle | None = None) -> bytes:
         _, node = self.existing(path, False, at)

@@ -36,6 +36,7 @@ _BOTH_MTIMES: Final = _MTIME | _MTIME_NOW
 _MFILE: Final = int(Errno.MFILE)
 _INVAL: Final = int(Errno.INVAL)
 _NAMETOOLONG: Final = int(Errno.NAMETOOLONG)
+_NOENT: Final = int(Errno.NOENT)
 
 #: Names that open what the guest's own descriptors stand for; no filesystem can know those.
 _STREAM_PATHS: Final = {
@@ -138,7 +139,10 @@ class PathCalls(Calls):
         if result + 64 > memory.size:
             memory.require(result, 64)
         name, at = self._place(dirfd, path, path_length)
-        memory.view[result : result + 64] = self.files.stat_as(filestat, name, lookup & 1 == 1, at)
+        found = self.files.stat_as(filestat, name, lookup & 1 == 1, at)
+        if found is None:
+            return _NOENT
+        memory.view[result : result + 64] = found
         return 0
 
     def path_filestat_set_times(
