@@ -16,10 +16,10 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from planaria.files.difference import Difference, difference
-from planaria.files.handle import Columns, DirEntry, FileKind, Handle, OpenFlags, Stat
+from planaria.files.handle import Columns, DirEntry, FileKind, Handle, OpenFlags, Stat, StatMaker
 
 __all__ = [
     "Columns",
@@ -33,8 +33,11 @@ __all__ = [
     "Manifest",
     "OpenFlags",
     "Stat",
+    "StatMaker",
     "failure",
 ]
+
+Value = TypeVar("Value")
 
 # Programs probe for files that are not there all the time, so the message is looked up, not made.
 _MESSAGES = {code: os.strerror(code) for code in range(1, 134)}
@@ -65,6 +68,14 @@ class FileSystem(ABC):
 
     @abstractmethod
     def stat(self, path: bytes, *, follow: bool = True, at: Handle | None = None) -> Stat: ...
+
+    def stat_as(self, make: StatMaker[Value], path: bytes, follow: bool, at: Handle | None) -> Value | None:
+        """What `make` makes of the same, or None for ENOENT.
+
+        Quicker where neither a `Stat` nor an exception need be made for it: most paths are asked for to see
+        whether something is there.
+        """
+        return make(*self.stat(path, follow=follow, at=at))
 
     @abstractmethod
     def readlink(self, path: bytes, *, at: Handle | None = None) -> bytes: ...

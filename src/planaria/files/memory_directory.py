@@ -28,9 +28,7 @@ class MemoryDirectory(MemoryParent):
     def __init__(self, filesystem: MemoryNodeStore, inode: int, mode: int, now: int) -> None:
         super().__init__(filesystem, inode, mode, now)
         self.names = {}
-
-    def _size(self) -> int:
-        return _DIRECTORY_SIZE
+        self.size = _DIRECTORY_SIZE
 
     def fields(self) -> dict[str, Any]:
         return {"names": self.names}
@@ -159,7 +157,7 @@ class MemoryDirectory(MemoryParent):
             node = MemorySymbolicLink(
                 filesystem, filesystem.next_inode, _SYMBOLIC_LINK | 0o777, filesystem.clock()
             )
-            node.target = target
+            node.point_to(target)
             self.insert_new(name, node, cost)
 
     # -- names ---------------------------------------------------------------------------------------

@@ -21,15 +21,11 @@ _TRUNCATE: Final = int(OpenFlags.TRUNCATE)
 
 
 class RegularFile(MemoryNode):
-    __slots__ = ("chunks", "size")
+    __slots__ = ("chunks",)
 
     def __init__(self, filesystem: MemoryNodeStore, inode: int, mode: int, now: int) -> None:
         super().__init__(filesystem, inode, mode, now)
         self.chunks: Chunks = {}
-        self.size = 0
-
-    def _size(self) -> int:
-        return self.size
 
     def cost(self) -> int:
         return NODE_COST + sum(len(_data(chunk)) + CHUNK_COST for chunk in self.chunks.values())
@@ -281,13 +277,9 @@ class _FileHandle(MemoryHandle):
 class MemoryHostFile(MemoryNode):
     """A file of the host, by reference."""
 
-    __slots__ = ("blob", "size")
+    __slots__ = ("blob",)
 
     blob: HostBlob
-    size: int
-
-    def _size(self) -> int:
-        return self.size
 
     def become(self, record: InodeRecord) -> None:
         super().become(record)

@@ -9,15 +9,17 @@ from __future__ import annotations
 import errno
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
-from planaria.files.filesystem import FileKind, FileSystemSnapshot, OpenFlags, Stat, failure
+from planaria.files.filesystem import FileKind, FileSystemSnapshot, OpenFlags, Stat, StatMaker, failure
 from planaria.files.inodes import InodeRecord, RecordTable
 from planaria.files.node import MountPoint, Node, NodeHandle
 from planaria.files.quota import MAX_FILE_SIZE, NODE_COST, Quota
 from planaria.files.resolution import NodeFileSystem
 
 __all__ = ["ROOT", "Clock", "MemoryHandle", "MemoryNode", "MemoryNodeStore", "MemorySymbolicLink"]
+
+Value = TypeVar("Value")
 
 #: The inode of the root.
 ROOT: Final = 1
@@ -153,6 +155,7 @@ class MemoryNode(Node):
         "name",
         "opens",
         "record",
+        "size",
         "stale",
         "up",
     )
@@ -165,6 +168,7 @@ class MemoryNode(Node):
         self.mode = mode
         self.format = mode & 0o170000
         self.links = 1
+        self.size = 0
         self.atime = self.mtime = self.ctime = now
         #: Where it is: inode of a directory and the name there (one of them for hard links).
         self.up = inode
@@ -172,9 +176,6 @@ class MemoryNode(Node):
         self.opens = 0
         self.record: InodeRecord | None = None
         self.stale = False
-
-    def _size(self) -> int:
-        raise NotImplementedError
 
     def cost(self) -> int:
         """What freeing the node gives back, in bytes."""
@@ -216,11 +217,12 @@ class MemoryNode(Node):
         self.filesystem.changed.add(self.inode)
 
     def stat(self, device: int) -> Stat:
+        return self.stat_as(Stat, device)
+
+    def stat_as(self, make: StatMaker[Value], device: int) -> Value:
         if self.stale:
             raise failure(errno.ESTALE)
-        return Stat(
-            device, self.inode, self.mode, self.links, self._size(), self.atime, self.mtime, self.ctime
-        )
+        return make(device, self.inode, self.mode, self.links, self.size, self.atime, self.mtime, self.ctime)
 
     def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:
         filesystem = self.filesystem
@@ -297,15 +299,17 @@ class MemorySymbolicLink(MemoryNode):
 
     target: bytes
 
-    def _size(self) -> int:
-        return len(self.target)
-
     def cost(self) -> int:
         return NODE_COST + len(self.target)
 
     def become(self, record: InodeRecord) -> None:
         super().become(record)
-        self.target = cast(bytes, record.target)
+        self.point_to(cast(bytes, record.target))
+
+    def point_to(self, target: bytes) -> None:
+        """Set where the link leads."""
+        self.target = target
+        self.size = len(target)
 
     def fields(self) -> dict[str, Any]:
         return {"target": self.target}
@@ -324,10 +328,16 @@ class MemoryHandle(NodeHandle):
         if self.node.stale:
             raise failure(errno.ESTALE)
 
+    def stat_as(self, make: StatMaker[Value]) -> Value:
+        if self.closed:
+            raise failure(errno.EBADF)
+        return self.node.stat_as(make, self.mount.device)
+
     def close(self) -> None:
         if self.closed:
             return
-        super().close()
+        self.closed = True
+        self.mount.opens -= 1
         node = self.node
         filesystem = node.filesystem
         with filesystem.lock:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 from abc import ABC, abstractmethod
+from typing import TypeVar
 
 from planaria.files.filesystem import (
     Columns,
@@ -18,10 +19,13 @@ from planaria.files.filesystem import (
     Handle,
     OpenFlags,
     Stat,
+    StatMaker,
     failure,
 )
 
 __all__ = ["MountPoint", "Node", "NodeHandle", "NodeStore"]
+
+Value = TypeVar("Value")
 
 DIRECTORY = int(FileKind.DIRECTORY)
 #: Directories that a mount remembers by their paths.
@@ -70,6 +74,10 @@ class Node(ABC):
 
     @abstractmethod
     def stat(self, device: int) -> Stat: ...
+
+    def stat_as(self, make: StatMaker[Value], device: int) -> Value:
+        """What `make` makes of the same."""
+        return make(*self.stat(device))
 
     @abstractmethod
     def open(self, flags: OpenFlags, mount: MountPoint) -> NodeHandle:

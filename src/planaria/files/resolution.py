@@ -8,13 +8,15 @@ guest is the only user there is.
 from __future__ import annotations
 
 import errno
-from typing import Final
+from typing import Final, TypeVar
 
-from planaria.files.filesystem import DirEntry, FileKind, Handle, OpenFlags, Stat, failure
+from planaria.files.filesystem import DirEntry, FileKind, Handle, OpenFlags, Stat, StatMaker, failure
 from planaria.files.interruption import give_way
 from planaria.files.node import MountPoint, Node, NodeHandle, NodeStore
 
 __all__ = ["NodeFileSystem", "Place"]
+
+Value = TypeVar("Value")
 
 _DIRECTORY: Final = int(FileKind.DIRECTORY)
 _SYMBOLIC_LINK: Final = int(FileKind.SYMBOLIC_LINK)
@@ -57,26 +59,37 @@ class NodeFileSystem(NodeStore):
         A slash at the end means that as well, and asks for a directory, unless it is the `entry` itself
         that is wanted, to be made or removed.
         """
+        if at is None:
+            # By far the usual case: something or nothing in a directory that was found before.
+            mount = self.top
+            prefix, _, name = path.rpartition(b"/")
+            known = mount.known.get(prefix)
+            if known is not None and known[0] == mount.filesystem.moves and len(path) <= self.path_limit:
+                directory = known[1]
+                node = directory.lookup(name)
+                if node is None:
+                    if len(name) <= self.name_limit and name not in _SPECIAL and b"\0" not in name:
+                        return mount, directory, name, None, False
+                elif (kind := node.format) == _REGULAR or (
+                    kind == _DIRECTORY and node.inode not in mount.points
+                ):
+                    return mount, directory, name, node, False
+        return self._walk(path, follow, at, entry)
+
+    def _walk(self, path: bytes, follow: bool, at: Handle | None, entry: bool) -> Place:
         if not path:
             raise failure(errno.ENOENT, path)
         if len(path) > self.path_limit:
             raise failure(errno.ENAMETOOLONG, path)
         if b"\0" in path:
             raise failure(errno.EINVAL, path)
-        parts: list[bytes] | None = None
         prefix = b""
         moves: int | None = None
         if at is None or path[0] == 47:
             mount = self.top
-            node = mount.root
             moves = mount.filesystem.moves
-            if moves is not None:
-                prefix, _, name = path.rpartition(b"/")
-                known = mount.known.get(prefix)
-                if known is not None and known[0] == moves and name not in _SPECIAL:
-                    node = known[1]
-                    parts = [name]
-                    moves = None
+            node = mount.root
+            prefix = path.rpartition(b"/")[0]
         else:
             if not isinstance(at, NodeHandle) or at.closed:
                 raise failure(errno.EBADF, path)
@@ -86,11 +99,10 @@ class NodeFileSystem(NodeStore):
                 raise failure(errno.ENOTDIR, path)
         whole = path
         must_be_directory = path[-1] == 47
-        if parts is None:
-            if must_be_directory:
-                path = path.rstrip(b"/")
-            parts = path.split(b"/")
-            parts.reverse()
+        if must_be_directory:
+            path = path.rstrip(b"/")
+        parts = path.split(b"/")
+        parts.reverse()
         directory: Node | None = None
         name = b""
         links = 0
@@ -197,6 +209,7 @@ class NodeFileSystem(NodeStore):
             assert directory is not None
             try:
                 node = directory.create(name, mode)
+                wanted &= ~_TRUNCATE
             except FileExistsError:
                 # Another thread was faster. That is a failure only for an exclusive creation.
                 node = None if wanted & _EXCLUSIVE else directory.lookup(name)
@@ -239,10 +252,14 @@ class NodeFileSystem(NodeStore):
         return self._open_node(b"", node, int(flags), mount, False)
 
     def stat(self, path: bytes, *, follow: bool = True, at: Handle | None = None) -> Stat:
-        mount, _, _, node, _ = self.walk(path, follow, at)
-        if node is None:
+        found = self.stat_as(Stat, path, follow, at)
+        if found is None:
             raise failure(errno.ENOENT, path)
-        return node.stat(mount.device)
+        return found
+
+    def stat_as(self, make: StatMaker[Value], path: bytes, follow: bool, at: Handle | None) -> Value | None:
+        mount, _, _, node, _ = self.walk(path, follow, at)
+        return None if node is None else node.stat_as(make, mount.device)
 
     def readlink(self, path: bytes, *, at: Handle | None = None) -> bytes:
         _, node = self.existing(path, False, at)

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import enum
 import errno
+import functools
 import struct
 from typing import Final
 
-from planaria.files.filesystem import FileKind, Stat
+from planaria.files.filesystem import FileKind
 
 __all__ = [
     "ALL_RIGHTS",
@@ -43,7 +44,7 @@ __all__ = [
     "SetTimes",
     "Whence",
     "errno_of",
-    "pack_filestat",
+    "filestat",
     "raw_parameters",
 ]
 
@@ -264,18 +265,24 @@ U64_MASK: Final = (1 << 64) - 1
 #: The last offset in a file: offsets are signed in every system.
 OFFSET_LIMIT: Final = (1 << 63) - 1
 _DEVICE_MASK: Final = (1 << 48) - 1
-_pack_filestat: Final = FILESTAT.pack_into
+_pack_filestat: Final = FILESTAT.pack
 
 
-def pack_filestat(memory: memoryview, at: int, stat: Stat) -> None:
-    """Write a `filestat` (64 bytes) at `at`. Times before 1970 wrap as two's complement."""
-    device, inode, mode, links, size, atime, mtime, ctime = stat
-    _pack_filestat(
-        memory,
-        at,
-        device & _DEVICE_MASK | (mode & 0o7777) << 48,
+@functools.cache
+def _mode(mode: int) -> tuple[int, int]:
+    """The permission bits at their place above the device, and the file type."""
+    return (mode & 0o7777) << 48, FILE_TYPES.get(mode & 0o170000, 0)
+
+
+def filestat(
+    device: int, inode: int, mode: int, links: int, size: int, atime: int, mtime: int, ctime: int
+) -> bytes:
+    """A `filestat` of the fields of a `Stat`. Times before 1970 wrap as two's complement."""
+    permissions, kind = _mode(mode)
+    return _pack_filestat(
+        permissions | device & _DEVICE_MASK,
         inode & U64_MASK,
-        FILE_TYPES.get(mode & 0o170000, 0),
+        kind,
         links,
         size,
         atime & U64_MASK,

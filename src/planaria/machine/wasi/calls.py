@@ -58,20 +58,16 @@ class Calls:
         self.take_held_output()
         self.on_output(stream, data)
 
-    def _path(self, at: int, length: int) -> bytes:
-        """The path in memory."""
-        if length > PATH_LIMIT:
-            raise OSError(errno.ENAMETOOLONG, f"a path of {length} bytes; the limit is {PATH_LIMIT}")
-        path = self.memory.read(at, length)
-        if not path:
-            raise OSError(errno.ENOENT, "the empty path names nothing")
-        if b"\0" in path:
-            raise OSError(errno.EINVAL, "a path cannot hold a null byte")
-        return path
-
     def _place(self, fd: int, at: int, length: int) -> tuple[bytes, Handle | None]:
         """The path in memory, and the directory it refers to (None: the path was made absolute)."""
-        path = self._path(at, length)
+        if length > PATH_LIMIT:
+            raise OSError(errno.ENAMETOOLONG, f"a path of {length} bytes; the limit is {PATH_LIMIT}")
+        if not length:
+            raise OSError(errno.ENOENT, "the empty path names nothing")
+        memory = self.memory
+        if at + length > memory.size:
+            memory.require(at, length)
+        path = memory.view[at : at + length].tobytes()
         if fd == PREOPEN:  # what the guest's libc makes of every absolute path
             return b"/" + path, None
         directory = self.table.get(fd)

@@ -130,11 +130,23 @@ class Listing:
     changes of the directory during the reading cannot make it skip or repeat one.
     """
 
-    __slots__ = ("encoded", "offsets")
+    __slots__ = ("_offsets", "encoded")
 
-    def __init__(self, encoded: bytes, offsets: list[int]) -> None:
+    def __init__(self, encoded: bytes, offsets: list[int] | None = None) -> None:
         self.encoded = encoded
-        self.offsets = offsets
+        self._offsets = offsets
+
+    def offset(self, cookie: int) -> int | None:
+        """Where the entry after that of this number begins, or the end; None for no such place.
+
+        Few directories are so large that they are given out in more than one piece, from another place than
+        their beginning.
+        """
+        if not cookie:
+            return 0
+        if self._offsets is None:
+            self._offsets = _offsets(self.encoded)
+        return self._offsets[cookie] if cookie < len(self._offsets) else None
 
     @classmethod
     def of(cls, own: int, parent: int, columns: Columns) -> Listing:
@@ -144,24 +156,28 @@ class Listing:
         types = [_DIRECTORY, _DIRECTORY, *map(FILE_TYPES.__getitem__, columns[2])]
         if max(inodes) > U64_MASK or min(inodes) < 0:
             inodes = [inode & U64_MASK for inode in inodes]
-        lengths = list(map(len, names))
         # Thousands of entries at a time: all of it is done by functions that are not written in Python.
-        headers = map(DIRENT.pack, range(1, len(names) + 1), inodes, lengths, types)
-        encoded = b"".join(itertools.chain.from_iterable(zip(headers, names, strict=True)))
-        return cls(encoded, list(itertools.accumulate(map(DIRENT.size.__add__, lengths), initial=0)))
+        headers = map(DIRENT.pack, itertools.count(1), inodes, map(len, names), types)
+        return cls(b"".join(itertools.chain.from_iterable(zip(headers, names, strict=True))))
 
     @classmethod
     def decode(cls, encoded: bytes) -> Listing:
         """From what `encoded` was; ValueError when it is something else."""
-        offsets = [0]
-        while offsets[-1] < len(encoded):
-            if len(encoded) < offsets[-1] + DIRENT.size:
-                raise ValueError("an entry of the listing is cut off")
-            name_length = DIRENT.unpack_from(encoded, offsets[-1])[2]
-            offsets.append(offsets[-1] + DIRENT.size + name_length)
-        if offsets[-1] != len(encoded):
-            raise ValueError("a name in the listing is cut off")
-        return cls(encoded, offsets)
+        return cls(encoded, _offsets(encoded))
+
+
+def _offsets(encoded: bytes) -> list[int]:
+    """Where each entry of a listing begins, and its end."""
+    end, size = len(encoded), DIRENT.size
+    offset, offsets = 0, [0]
+    while offset < end:
+        if end < offset + size:
+            raise ValueError("an entry of the listing is cut off")
+        offset += size + DIRENT.unpack_from(encoded, offset)[2]
+        offsets.append(offset)
+    if offset != end:
+        raise ValueError("a name in the listing is cut off")
+    return offsets
 
 
 class DescriptorTable:

@@ -18,7 +18,7 @@ from planaria.machine.wasi.abi import (
     U64,
     Advice,
     Errno,
-    pack_filestat,
+    filestat,
 )
 from planaria.machine.wasi.calls import Calls
 from planaria.machine.wasi.descriptors import PREOPEN, Descriptor, Listing
@@ -33,6 +33,8 @@ STREAM_PIECE: Final = 1 << 20
 #: Bytes that are read or written at a time, however large a buffer the guest names; in between the transfer
 #: may end early, with what was done so far, because the guest is to be interrupted.
 _PIECE: Final = 1 << 22
+#: Less than this is moved too soon to look for an interrupt.
+_LONG: Final = 1 << 16
 #: Scattered appends up to this size are joined, so that they reach the file in one piece.
 _JOIN_LIMIT: Final = 1 << 20
 
@@ -101,7 +103,7 @@ class FileCalls(Calls):
                     wanted = min(length, _PIECE)
                     got = handle.read_into(view[at : at + wanted], offset + done)
                     done += got
-                    if got < wanted or is_due():
+                    if got < wanted or (wanted >= _LONG and is_due()):
                         return done
                     at += got
                     length -= got
@@ -200,7 +202,7 @@ class FileCalls(Calls):
                     handle.write(view[at : at + size], offset + done)
                     at += size
                     done += size
-                    if is_due():
+                    if size >= _LONG and is_due():
                         return done
         except OSError:
             if not done:
@@ -335,7 +337,7 @@ class FileCalls(Calls):
         if descriptor.stream >= 0:
             FILESTAT.pack_into(memory.view, result, 0o600 << 48, 0, descriptor.file_type or 0, 1, 0, 0, 0, 0)
         else:
-            pack_filestat(memory.view, result, descriptor.handle.stat())
+            memory.view[result : result + 64] = descriptor.handle.stat_as(filestat)
         return 0
 
     def fd_filestat_set_size(self, fd: int, size: int) -> int:
@@ -434,9 +436,9 @@ class FileCalls(Calls):
         listing = descriptor.listing
         if listing is None or cookie == 0:
             listing = descriptor.listing = self._list(descriptor.handle)
-        if cookie >= len(listing.offsets):
+        start = listing.offset(cookie)
+        if start is None:
             return _INVAL
-        start = listing.offsets[cookie]
         data = listing.encoded[start : start + size]  # the last entry may be cut: libc asks again from it
         memory.view[buffer : buffer + len(data)] = data
         U32.pack_into(memory.view, used, len(data))

@@ -15,9 +15,9 @@ from planaria.machine.wasi.abi import (
     OFlags,
     Rights,
     SetTimes,
-    pack_filestat,
+    filestat,
 )
-from planaria.machine.wasi.calls import Calls
+from planaria.machine.wasi.calls import PATH_LIMIT, Calls
 from planaria.machine.wasi.clock import Clock
 from planaria.machine.wasi.descriptors import Descriptor, standard_stream
 from planaria.machine.wasi.locks import is_lock
@@ -27,8 +27,16 @@ __all__ = ["PathCalls", "times_to_set"]
 _FOLLOW: Final = int(LookupFlags.SYMLINK_FOLLOW)
 _FD_READ: Final = int(Rights.FD_READ | Rights.FD_READDIR)
 _FD_WRITE: Final = int(Rights.FD_WRITE)
+_ATIME: Final = int(SetTimes.ATIM)
+_ATIME_NOW: Final = int(SetTimes.ATIM_NOW)
+_MTIME: Final = int(SetTimes.MTIM)
+_MTIME_NOW: Final = int(SetTimes.MTIM_NOW)
+_BOTH_ATIMES: Final = _ATIME | _ATIME_NOW
+_BOTH_MTIMES: Final = _MTIME | _MTIME_NOW
 _MFILE: Final = int(Errno.MFILE)
 _INVAL: Final = int(Errno.INVAL)
+_NAMETOOLONG: Final = int(Errno.NAMETOOLONG)
+_NOENT: Final = int(Errno.NOENT)
 
 #: Names that open what the guest's own descriptors stand for; no filesystem can know those.
 _STREAM_PATHS: Final = {
@@ -65,17 +73,15 @@ _OPEN_FLAGS: Final = _open_flags()
 
 def times_to_set(clock: Clock, atime: int, mtime: int, flags: int) -> tuple[int | None, int | None]:
     """What `fstflags` asks for, as (atime, mtime) None for a time that stays; EINVAL when absurd."""
-    both_atimes = SetTimes.ATIM | SetTimes.ATIM_NOW
-    both_mtimes = SetTimes.MTIM | SetTimes.MTIM_NOW
-    if flags & ~15 or flags & both_atimes == both_atimes or flags & both_mtimes == both_mtimes:
+    if flags & ~15 or flags & _BOTH_ATIMES == _BOTH_ATIMES or flags & _BOTH_MTIMES == _BOTH_MTIMES:
         raise OSError(errno.EINVAL, f"flags {flags:#x} for setting times")
-    now = clock.realtime() if flags & (SetTimes.ATIM_NOW | SetTimes.MTIM_NOW) else 0
+    now = clock.realtime() if flags & (_ATIME_NOW | _MTIME_NOW) else 0
     # libc passes times before 1970 as two's complement
     atime = atime - (1 << 64) if atime >> 63 else atime
     mtime = mtime - (1 << 64) if mtime >> 63 else mtime
     return (
-        now if flags & SetTimes.ATIM_NOW else atime if flags & SetTimes.ATIM else None,
-        now if flags & SetTimes.MTIM_NOW else mtime if flags & SetTimes.MTIM else None,
+        now if flags & _ATIME_NOW else atime if flags & _ATIME else None,
+        now if flags & _MTIME_NOW else mtime if flags & _MTIME else None,
     )
 
 
@@ -133,7 +139,10 @@ class PathCalls(Calls):
         if result + 64 > memory.size:
             memory.require(result, 64)
         name, at = self._place(dirfd, path, path_length)
-        pack_filestat(memory.view, result, self.files.stat(name, follow=lookup & 1 == 1, at=at))
+        found = self.files.stat_as(filestat, name, lookup & 1 == 1, at)
+        if found is None:
+            return _NOENT
+        memory.view[result : result + 64] = found
         return 0
 
     def path_filestat_set_times(
@@ -197,7 +206,9 @@ class PathCalls(Calls):
         return 0
 
     def path_symlink(self, target: int, target_length: int, dirfd: int, path: int, path_length: int) -> int:
-        text = self._path(target, target_length)  # resolved when the link is followed, not now
+        if target_length > PATH_LIMIT:
+            return _NAMETOOLONG
+        text = self.memory.read(target, target_length)  # resolved when the link is followed, not now
         name, at = self._place(dirfd, path, path_length)
         self.files.symlink(text, name, at=at)
         return 0
