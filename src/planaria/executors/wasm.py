@@ -44,6 +44,7 @@ from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.imports import weak_method
+from planaria.machine.linear_memory import memories_left
 from planaria.machine.machine import Machine
 from planaria.machine.mailbox import put_command, take_report
 from planaria.machine.memory import MemoryFile
@@ -338,6 +339,10 @@ class WasmExecutor(Executor):
         other._known.copied = state.copied
         other.restore(state, files=False)
         return other
+
+    @property
+    def copies_left(self) -> int:
+        return memories_left()
 
     def abandon(self) -> None:
         """In a forked child: forget a machine in which a thread was that does not exist here."""
