@@ -322,6 +322,9 @@ for name in ("ro", "rw", "overlay"):
         (["run", "--mount", "nothing", "-c", "1"], "'nothing' is not HOST:GUEST"),
         (["run", "--mount", "absent:/x", "-c", "1"], "absent is not a directory"),
         (["run", "--mount", ".:relative", "-c", "1"], "GUEST must be absolute"),
+        (["run", "--mount", ".:/x:zz", "-c", "1"], "the mode 'zz' is none of ro, rw and overlay"),
+        (["run", "-c"], "Option '-c' requires an argument"),
+        (["run", "--timeout", "9", "-m"], "Option '-m' requires an argument"),
         (["walk"], "No such command 'walk'"),
     ],
 )

@@ -18,7 +18,7 @@ _ELSEWHERE = {"ESHUTDOWN", "ENOTCAPABLE"}
 
 
 def test_texts_are_those_of_the_gnu_c_library() -> None:
-    """Every error says in the sandbox what it says on a desktop, whoever makes the message."""
+    """Every error says in the sandbox what it says on a desktop, by whatever way the message is made."""
     with planaria.Session() as session:
         said = session.execute("""
             import errno, os
