@@ -246,7 +246,10 @@ class AsyncSession(AsyncSessionConstructors, AsyncWorkspaceMethods, Shown):
         await self._ask(lambda engine: checkpoints.rewind(engine, place))
 
     async def undo(self, n: int = 1) -> None:
-        """Take back the last `n` executions; `redo` takes that back."""
+        """Take back the last `n` executions; `redo` takes that back.
+
+        One that waits counts, and is not waited for any more: its calls are open again after `redo` only.
+        """
         await self._ask(lambda engine: checkpoints.undo(engine, n))
 
     async def redo(self) -> None:

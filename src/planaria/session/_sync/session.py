@@ -246,7 +246,10 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         self._ask(lambda engine: checkpoints.rewind(engine, place))
 
     def undo(self, n: int = 1) -> None:
-        """Take back the last `n` executions; `redo` takes that back."""
+        """Take back the last `n` executions; `redo` takes that back.
+
+        One that waits counts, and is not waited for any more: its calls are open again after `redo` only.
+        """
         self._ask(lambda engine: checkpoints.undo(engine, n))
 
     def redo(self) -> None:
