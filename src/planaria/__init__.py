@@ -240,4 +240,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    return sorted([*_MODULES, "__version__", "errors"])

@@ -46,7 +46,7 @@ def start(
     sys.stdout, sys.stderr = streams.stdout, streams.stderr
     sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr  # type: ignore[misc]
     os.write = flushing_write(streams.settle)
-    terminal = Terminal(call_host, streams.flush)
+    terminal = Terminal(call_host, streams.flush, descriptor=0 if sandbox else None)
     sys.stdin = sys.__stdin__ = terminal  # type: ignore[misc,assignment]
     builtins.input = terminal.input
     getpass.getpass = terminal.getpass

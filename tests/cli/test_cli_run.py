@@ -322,6 +322,9 @@ for name in ("ro", "rw", "overlay"):
         (["run", "--mount", "nothing", "-c", "1"], "'nothing' is not HOST:GUEST"),
         (["run", "--mount", "absent:/x", "-c", "1"], "absent is not a directory"),
         (["run", "--mount", ".:relative", "-c", "1"], "GUEST must be absolute"),
+        (["run", "--mount", ".:/x:zz", "-c", "1"], "the mode 'zz' is none of ro, rw and overlay"),
+        (["run", "-c"], "Option '-c' requires an argument"),
+        (["run", "--timeout", "9", "-m"], "Option '-m' requires an argument"),
         (["walk"], "No such command 'walk'"),
     ],
 )
@@ -370,6 +373,23 @@ def test_a_program_finds_itself_and_its_neighbours(planaria: Run, tmp_path: Path
     assert done.stderr == b""
     done = planaria("run", "--mount", ".:/project", "main.py")
     assert done.stdout.startswith(b"/project/main.py 5 /project False")
+
+
+@pytest.mark.parametrize("options", [[], ["--mount", ".:/m"]])
+def test_a_program_behind_a_link(planaria: Run, tmp_path: Path, options: list[str]) -> None:
+    """A program that a link leads to has the link's name, and finds its modules beside the file itself."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "prog.py").write_text(
+        "import sys; import helper\nprint(sys.argv[0], __file__, sys.path[0], helper.x)"
+    )
+    (tmp_path / "real" / "helper.py").write_text("x = 5")
+    (tmp_path / "link.py").symlink_to("real/prog.py")
+    (tmp_path / "directory").symlink_to("real")
+    for name in ("link.py", "directory/prog.py"):
+        done = planaria("run", *options, name)
+        place, real = ("/m/", "/m/real") if options else ("/home/user/", "/home/user")
+        shown = place + (name if options else name.rpartition("/")[2])
+        assert (done.stdout.decode(), done.stderr) == (f"{name} {shown} {real} 5\n", b"")
 
 
 def test_a_module_runs_with_its_arguments(planaria: Run, tmp_path: Path) -> None:

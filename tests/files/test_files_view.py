@@ -104,6 +104,8 @@ def test_walking_and_globbing(files: VfsStorage) -> None:
     assert files.glob("/site/.h*") == ["/site/.hidden"]
     assert files.glob("/s?te/[a-i]*") == ["/site/css", "/site/index.html"]
     assert files.glob("/none/*") == []
+    with pytest.raises(TypeError, match="the pattern must be a str, not int"):
+        files.glob(5)  # type: ignore[arg-type]
 
 
 def test_removing_trees(files: VfsStorage) -> None:
@@ -181,7 +183,9 @@ def test_copying_in_and_out(files: VfsStorage, tmp_path: Path) -> None:
     files.copy_out("/site", out)  # again, over what is there
     fails(errno.EISDIR, files.copy_out, "/single.html", out)
     fails(errno.ENOENT, files.copy_out, "/none", tmp_path / "x")
-    fails(errno.ENOENT, files.copy_in, tmp_path / "none", "/x")
+    with pytest.raises(FileSystemError) as caught:
+        files.copy_in(tmp_path / "none", "/x")
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, str(tmp_path / "none"))
     fails(errno.EFBIG, files.copy_in, out, "/limited", max_bytes=1000)
 
 

@@ -163,6 +163,8 @@ def test_denied_hosts_are_not_connected_to(deny: str, host: str, port: int, cove
     ("rule", "reason"),
     [
         ("", "expected"),
+        ("GET", r"'GET api\.example\.com', or 'GET \*'"),
+        ("GET,HEAD", "a host follows a method"),
         ("https://", "not host or host:port"),
         ("ftp://example.com", "'ftp' is not one of the schemes"),
         ("get https://example.com", "not a method in capitals"),

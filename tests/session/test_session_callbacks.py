@@ -6,6 +6,7 @@ import asyncio
 import builtins
 import functools
 import keyword
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -154,6 +155,43 @@ def test_arguments_of_exceptions(new_session: Callable[..., Any], call: str, err
     session = new_session(callbacks=[fail])
     caught = session.execute(f"try: {call}\nexcept Exception as e: x = repr(e), e.args\nx").value
     assert caught == (repr(error), error.args)
+
+
+def leave(status: int) -> None:
+    sys.exit(status)
+
+
+async def leave_later(status: int) -> None:
+    await asyncio.sleep(0)
+    leave(status)
+
+
+@pytest.mark.parametrize(
+    "call", ["await leave(3)", "leave.call(3)", "await leave_later(3)", "leave_later.call(3)"]
+)
+def test_exits(new_session: Callable[..., Any], call: str) -> None:
+    """A callback that exits ends neither the host's program nor the code, which gets a RuntimeError."""
+    session = new_session(callbacks=[leave, leave_later])
+    session.execute(f"x = 1\ntry: {call}\nexcept RuntimeError as error: caught = str(error)")
+    assert session.execute("x, caught").value == (1, "the host's function raised SystemExit(3)")
+
+
+def test_exits_of_standard_input(new_session: Callable[..., Any]) -> None:
+    """The same goes for the function that gives standard input."""
+    session = new_session(stdin=lambda prompt: sys.exit(prompt))
+    assert session.run("input('why')").error.type == "RuntimeError"
+    assert session.run("open(0).read()").error.type == "OSError"
+
+
+def test_exits_under_an_event_loop() -> None:
+    """An event loop on which a callback exits goes on."""
+
+    async def main() -> Any:
+        async with planaria.AsyncSession(callbacks=[leave, leave_later]) as session:
+            errors = [(await session.run(f"await {name}(1)")).error for name in ("leave", "leave_later")]
+            return [error.type for error in errors if error is not None]
+
+    assert asyncio.run(main()) == ["RuntimeError", "RuntimeError"]
 
 
 def test_derived_exceptions(new_session: Callable[..., Any]) -> None:

@@ -119,5 +119,6 @@ def test_module_is_lazy() -> None:
     ):
         assert name in dir(planaria)
         assert getattr(planaria, name).__name__ == name
+    assert dir(planaria) == sorted([*planaria.__all__, "__version__", "errors"])
     with pytest.raises(AttributeError, match="no attribute 'Sesion'"):
         planaria.Sesion  # noqa: B018

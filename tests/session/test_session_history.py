@@ -32,6 +32,15 @@ def test_history(session: Any) -> None:
     assert session.history == []
 
 
+def test_more_forks_than_there_can_be(new_session: Callable[..., Any]) -> None:
+    """More copies than a process can have are refused before the first one is made."""
+    session = new_session()
+    session.execute("x = 1")
+    with pytest.raises(ValueError, match=r"fork\(n=10+\): this process can have at most \d+ more sessions"):
+        session.fork(10**30)
+    assert [copy.execute("x").value for copy in session.fork(2)] == [1, 1]
+
+
 def test_points_are_bounded(new_session: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Automatic points are thinned out, the oldest most; labelled ones stay; going to a lost one says
     which are left.

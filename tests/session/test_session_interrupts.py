@@ -27,6 +27,7 @@ WAITS = [
     "n = 1\nawait hang_here()",
     "n = 1\nhang_here.call()",
     "n = 1\ninput()",
+    "n = 1\nopen(0).read()",
 ]
 
 

@@ -44,7 +44,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[planaria.Recordi
         callbacks=[outside.draw],
         mounts=[planaria.Mount(place, "/m", "rw"), planaria.Mount(place, "/o", "overlay")],
         vfs=storage,
-        stdin="first\nsecond\n",
+        stdin="first\nsecond\nthird\n",
     )
     session.execute("import asyncio, os, random, time, uuid")
     session.execute("chance = time.time(), random.random(), os.urandom(5), uuid.uuid4()")
@@ -58,7 +58,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[planaria.Recordi
     session.execute(
         "open('/o/in.txt', 'a').write('!'); both = open('/o/in.txt').read(), open('/data/shared.txt').read()"
     )
-    session.execute("line = input(); time.sleep(0.001); print(line, time.monotonic())")
+    session.execute(
+        "line = input() + os.read(0, 6).decode() + input() + open(0).read(); time.sleep(0.001); print(line, time.monotonic())"
+    )
     session.bash("cat /m/in.txt; date; echo $RANDOM; ls -l /m /o /data; echo x > /tmp/x")
     session.files.write_text("written.txt", "by the host")
     session.execute("written = open('written.txt').read()")
@@ -89,7 +91,7 @@ def test_a_replay_ends_in_the_same_digest_without_the_outside(
         assert results == replay.results
         assert str(results[3].error) == "ValueError: no bad ones"
         assert results[6].error.type == "FileNotFoundError"
-        assert results[8].stdout.startswith("first ")
+        assert results[8].stdout.startswith("firstsecondthird\n ")
         assert results[9].stdout.startswith("from outside")
         assert "was stopped" in str(results[-2].error)
         assert replay.evaluate("answers").value == ["a!", "b!", "more"]

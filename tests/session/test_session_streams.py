@@ -477,6 +477,59 @@ def test_input_as_bytes(new_session: Callable[..., Any]) -> None:
     assert session.execute("sys.stdin.buffer.read()").value == b""
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "open(0).read()",
+        "open('/dev/stdin').read()",
+        "open('/dev/fd/0').read()",
+        "b''.join(iter(lambda: os.read(0, 5), b'')).decode()",
+        "os.fdopen(os.dup(sys.stdin.fileno())).read()",
+        "subprocess.run(['cat'], capture_output=True, text=True).stdout",
+        "subprocess.run(['cat'], stdin=sys.stdin, capture_output=True, text=True).stdout",
+    ],
+)
+def test_descriptor_of_input(new_session: Callable[..., Any], expression: str) -> None:
+    """What reads descriptor 0, by whatever name, reads the session's standard input to its end."""
+    session = new_session(stdin="é1\ntwo\n\nfour")
+    session.execute("import os, subprocess, sys")
+    assert session.execute(expression).value == "é1\ntwo\n\nfour"
+    assert session.execute("open(0).read(), sys.stdin.read()").value == ("", "")
+    assert session.execute("os.close(0)\nopen('file', 'w').fileno()").value == 0
+
+
+def test_descriptor_and_lines(new_session: Callable[..., Any]) -> None:
+    """Descriptor 0 and input() take turns at the same input, within an execution and from one to the next."""
+    asked: list[str] = []
+
+    def ask(prompt: str) -> str:
+        asked.append(prompt)
+        return f"line {len(asked)}"
+
+    session = new_session(stdin=ask)
+    session.execute("import os, sys")
+    assert session.execute("os.read(0, 4), input('a'), input('b'), os.read(0, 99)").value == (
+        b"line",
+        " 1",
+        "line 2",
+        b"line 3\n",
+    )
+    assert session.execute("os.read(0, 2)").value == b"li"
+    assert session.execute("sys.stdin.readline()").value == "ne 4\n"
+    assert asked == ["", "b", "", ""]
+
+
+def test_descriptor_of_failing_input(new_session: Callable[..., Any]) -> None:
+    """What the function for standard input raises is an OSError where descriptor 0 is read."""
+
+    def fail(prompt: str) -> str:
+        raise LookupError(prompt)
+
+    session = new_session(stdin=fail)
+    session.execute("import errno, os\ntry: os.read(0, 1)\nexcept OSError as error: number = error.errno")
+    assert session.execute("number == errno.EIO").value is True
+
+
 def test_values_of_compiled_code(session: Any) -> None:
     """Code that a cell compiles as an interactive statement displays its value, as `code.interact` does."""
     assert session.execute("exec(compile('6 * 7', 'some', 'single'))").stdout == "42\n"

@@ -330,3 +330,27 @@ def test_a_hard_stop_loses_that_execution_only(session: Any) -> None:
     error = session.run("sum(range(10**12))", timeout=0.2).error
     assert (error.state, error.rewound_to) == ("rewound", None)
     assert session.execute("sum(f'v{n}' in globals() for n in range(30))").value == 30
+
+
+def test_undo_of_what_waits(new_session: Callable[..., Any]) -> None:
+    """An execution that waits for an answer is taken back first; with it again, it waits for the same answer."""
+
+    def approve(amount: int) -> bool:
+        raise planaria.Suspend("someone has to decide")
+
+    session = new_session(callbacks=[approve])
+    session.execute("x = 1")
+    first = session.start("x = 2; ok = await approve(amount=900)")
+    session.checkpoint("waits")
+    for go_back in (session.redo, lambda: session.rewind("waits")):
+        session.undo()
+        assert session.run_in_progress is None
+        assert session.get("x") == 1
+        with pytest.raises(planaria.SessionError, match="the session went back to a state without it"):
+            first.resolve(1, True)
+        go_back()
+        waiting = session.run_in_progress
+        assert [call.kwargs for call in waiting.pending] == [{"amount": 900}]
+    waiting.resolve(1, True)
+    assert waiting.result().is_ok
+    assert session.execute("x, ok").value == (2, True)

@@ -57,6 +57,16 @@ def test_values_that_cannot_be_sent(session: planaria.Session) -> None:
     assert session.execute("kept, 'good' in globals()").value == (1, False)
 
 
+def test_values_that_are_too_large(new_session: Callable[..., Any]) -> None:
+    """Values that do not fit into the sandbox's memory are a LimitError, and the session goes on."""
+    session = new_session(limits=planaria.Limits(memory=128 << 20))
+    session.execute("kept = 1")
+    with pytest.raises(planaria.LimitError, match="does not fit into the memory") as caught:
+        session.set(large=bytes(150 << 20))
+    assert caught.value.limit == "memory"
+    assert session.execute("kept, 'large' in globals()").value == (1, False)
+
+
 def test_undo(session: planaria.Session) -> None:
     """What was set belongs to the state: undo of a later execution keeps it, undo of an earlier one does not."""
     session.execute("x = 1")

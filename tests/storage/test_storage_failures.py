@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -80,6 +82,64 @@ def test_a_workspace_on_a_file(tmp_path: Path) -> None:
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(planaria.StorageError, match=r"file.*remove it, or use another place"):
             planaria.Session.from_base(place)
+
+
+def test_a_directory_where_a_database_is_needed(tmp_path: Path) -> None:
+    """A directory that is given as the file of a database is refused with what to do."""
+    with pytest.raises(planaria.StorageError, match="a directory is where a file has to be"):
+        planaria.SqliteStore(tmp_path)
+
+
+@pytest.mark.parametrize("change", ["removed", "replaced"])
+def test_a_database_that_goes_away(tmp_path: Path, change: str) -> None:
+    """What is saved to a file that was removed or replaced is not said to be saved; then its place is used."""
+    place, other = tmp_path / "store.db", tmp_path / "other.db"
+    store = planaria.SqliteStore(place)
+    store.save("n", make_snapshot(1))
+    if change == "removed":
+        for one in tmp_path.glob("store.db*"):
+            if one.is_file():
+                one.unlink()
+    else:
+        with contextlib.closing(planaria.SqliteStore(other)) as copy:
+            copy.save("o", make_snapshot(2))
+        os.replace(other, place)
+        (tmp_path / "store.db-wal").unlink()
+    with pytest.raises(planaria.StorageError, match=rf"store\.db was {change} while it was open"):
+        store.save("n", make_snapshot(3))
+    store.save("m", make_snapshot(3))
+    assert sorted(store.list()) == (["m"] if change == "removed" else ["m", "o"])
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Path]:
+    """A directory with stores, as it is seen on a filesystem that is read-only."""
+    original, place = tmp_path / "original", tmp_path / "place"
+    original.mkdir()
+    place.mkdir()
+    for store in (planaria.SqliteStore(original / "store.db"), planaria.FileStore(original / "files")):
+        store.save("n", make_snapshot(1))
+        store.close()
+    try:
+        for options in (["--bind", str(original), str(place)], ["-o", "remount,ro,bind", str(place)]):
+            subprocess.run(["mount", *options], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("this user may not mount a directory")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_read_only_filesystem(read_only: Path) -> None:
+    """On a filesystem that is read-only files are read, and what has to be written to is refused as such."""
+    store = planaria.FileStore(read_only / "files")
+    assert store.load("n") == make_snapshot(1)
+    with pytest.raises(planaria.StorageError, match="the filesystem is read-only; use another place"):
+        store.save("n", make_snapshot(2))
+    for name in ("store.db", "other.db"):
+        with pytest.raises(planaria.StorageError, match=rf"{name}.*the filesystem is read-only"):
+            planaria.SqliteStore(read_only / name)
 
 
 def test_not_a_database(tmp_path: Path) -> None:

@@ -65,6 +65,8 @@ class _Run(click.Command):
         place = 0
         while place < len(args) and args[place].startswith("-") and args[place] not in ("-", "--"):
             option = args[place]
+            if option in ("-c", "-m") and place + 1 == len(args):
+                break  # that there is nothing to run is said as of any option that lacks its argument
             place += 1 if option in flags or "=" in option or option in ctx.help_option_names else 2
             if option in ("-c", "-m"):
                 args = [*args[:place], "--", *args[place:]]

@@ -65,6 +65,8 @@ def mount(text: str) -> Mount:
     from planaria.files.storage import Mount  # brings all filesystems, which `planaria --help` can do without
 
     place, _, mode = text.rpartition(":")
+    if mode not in _MODES and "/" not in mode and ":/" in place:
+        raise click.BadParameter(f"{text!r}: the mode {mode!r} is none of ro, rw and overlay")
     if mode not in _MODES:
         place, mode = text, "ro"
     host, _, guest = place.rpartition(":")

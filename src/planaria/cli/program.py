@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -139,13 +140,16 @@ def _place(program: Program, session: Session, options: SessionOptions) -> None:
         program_files.copy_modules(session, Path(), f"import {program.module}".encode())
     if program.file is None:
         return
-    path = program_files.place_of(program.file, options.mounts)
-    if path is None:
-        data = program.file.read_bytes()
-        path = f"{program_files.HOME}/{program.file.name}"
+    given, file = Path(os.path.abspath(program.file)), program.file.resolve()
+    real = program_files.place_of(file, options.mounts)
+    if real is None:
+        data = file.read_bytes()
+        path = real = f"{program_files.HOME}/{given.name}"
         session.files.write_bytes(path, data)
-        program_files.copy_modules(session, program.file.parent, data)
-    program_files.set_up(session, path)
+        program_files.copy_modules(session, file.parent, data)
+    else:
+        path = program_files.place_of(given, options.mounts) or real
+    program_files.set_up(session, path, real)
 
 
 def _report_lost(figures: int, written: Sequence[str], refused: Sequence[str]) -> None:

@@ -30,7 +30,7 @@ __all__ = [
 HOME: Final = "/home/user"
 
 _IMPORT: Final = re.compile(
-    rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE
+    rb"(?:^|[;:])[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+([\w., \t]+))", re.MULTILINE
 )
 #: Python files of a program that are copied; more than these want a mount.
 _MOST_FILES: Final = 2000
@@ -47,12 +47,11 @@ _TERMINAL: Final = (
 
 
 def place_of(file: Path, mounts: Iterable[Mount]) -> str | None:
-    """The path in the sandbox of a file that a mount shows; None when none does."""
-    whole = file.resolve()
+    """The path in the sandbox of an absolute path that a mount shows; None when none does."""
     for mount in mounts:
-        host = Path(mount.host_path).resolve()
-        if whole.is_relative_to(host):
-            return f"{mount.guest_path.rstrip('/')}/{whole.relative_to(host).as_posix()}"
+        for host in (Path(mount.host_path).absolute(), Path(mount.host_path).resolve()):
+            if file.is_relative_to(host):
+                return f"{mount.guest_path.rstrip('/')}/{file.relative_to(host).as_posix()}"
     return None
 
 
@@ -94,9 +93,9 @@ def _files_of(directory: Path, name: str) -> list[Path]:
     return sorted(package.rglob("*.py")) if package.is_dir() else []
 
 
-def set_up(session: Session, path: str) -> None:
-    """Give the program its `__file__`, and have it find modules beside that."""
-    evaluate(session._engine, _SET_UP.format(file=path, directory=path.rpartition("/")[0] or "/"))
+def set_up(session: Session, path: str, real: str) -> None:
+    """Give the program its `__file__`, and have it find modules beside the file that this is, or leads to."""
+    evaluate(session._engine, _SET_UP.format(file=path, directory=real.rpartition("/")[0] or "/"))
 
 
 def describe_terminal(session: Session) -> None:

@@ -57,7 +57,7 @@ class _ScriptFile:
     def __init__(self, path: Path, options: SessionOptions) -> None:
         """Raises OSError."""
         self._data = path.read_bytes()
-        place = program_files.place_of(path, options.mounts)
+        place = program_files.place_of(path.resolve(), options.mounts)
         self._is_copied = place is None
         if place is None:
             place = f"{program_files.HOME}/{path.name}"

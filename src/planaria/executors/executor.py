@@ -345,6 +345,10 @@ class Snapshots(Protocol):
         What comes from outside comes through `journal`.
         """
 
+    @property
+    def copies_left(self) -> int:
+        """How many more executors this process can have, at the most."""
+
     def settle(self) -> tuple[MemoryFile, dict[str, Any]]:
         """Make the kernel ready to be an image: its memory, and the tables of its system."""
 

@@ -6,6 +6,7 @@ not well formed raise ProtocolError.
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
@@ -85,7 +86,7 @@ class HostEndpoint:
     function's answer. What the kernel sends takes at most `memory` bytes once it is decoded.
     """
 
-    __slots__ = ("_call_outside", "_deadline", "_host", "_memory", "command", "report")
+    __slots__ = ("_call_outside", "_deadline", "_host", "_memory", "_rest_of_line", "command", "report")
 
     def __init__(
         self,
@@ -98,6 +99,8 @@ class HostEndpoint:
         self._call_outside = call_outside
         self._memory = memory
         self._deadline: float | None = None
+        #: What `read_input` has not given out yet of the last line.
+        self._rest_of_line = _EMPTY
         self.command = _EMPTY
         """The command of the present entry, as it is written."""
         self.report: bytes | None = None
@@ -204,13 +207,35 @@ class HostEndpoint:
         elif kind == Request.INPUT:
             match self.decode(request[1:]):
                 case str(prompt):
-                    return encode(answer_frame(self._ask(lambda: self._host.input(prompt))))
+                    return encode(answer_frame(self._line(prompt)))
                 case (str(prompt), True):
-                    secret = SecretPrompt(prompt)
-                    return encode(answer_frame(self._ask(lambda: self._host.input(secret))))
+                    return encode(answer_frame(self._line(SecretPrompt(prompt))))
         else:
             return None
         raise unknown_request(request)
+
+    def _line(self, prompt: str) -> Answer:
+        """A line of standard input, or what is left of one that was read in part."""
+        rest, self._rest_of_line = self._rest_of_line, _EMPTY
+        if rest:
+            return Ok(rest.decode("utf-8", "surrogateescape"))
+        return self._ask(lambda: self._host.input(prompt))
+
+    def read_input(self, size: int) -> bytes:
+        """At most `size` bytes of standard input, as they are read from a terminal: of one line at a time.
+
+        None at its end. Raises OSError when the user's function failed, and KeyboardInterrupt.
+        """
+        answer = self._line("")
+        if isinstance(answer, EndOfInput):
+            return _EMPTY
+        if answer == _INTERRUPTED:
+            raise KeyboardInterrupt
+        if not isinstance(answer, Ok) or not isinstance(answer.value, str):
+            raise OSError(errno.EIO, f"standard input failed: {answer}")
+        line = answer.value.encode("utf-8", "surrogateescape")
+        self._rest_of_line = line[size:]
+        return line[:size]
 
     def _call(self, name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> bytes:
         answer = self._ask(lambda: self._host.call(name, arguments, keywords))

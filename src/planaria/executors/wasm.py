@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import errno
 import math
 import time
 from collections import deque
@@ -43,6 +44,7 @@ from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.exhaustion import host_resources
 from planaria.machine.image import Image, make_immortal
 from planaria.machine.imports import weak_method
+from planaria.machine.linear_memory import memories_left
 from planaria.machine.machine import Machine
 from planaria.machine.mailbox import put_command, take_report
 from planaria.machine.memory import MemoryFile
@@ -159,6 +161,7 @@ class WasmExecutor(Executor):
         """
         predecessor = self._machine if goes_on else None
         machine = self._factory.create(WeakMethod(self._answer), self._image, self._tier, state, predecessor)
+        machine.wasi.on_input = weak_method(self._read_input)
         old, self._machine = self._machine, machine
         self._begins(state)
         left = old.wasi if goes_on and old is not None else self._left
@@ -337,6 +340,10 @@ class WasmExecutor(Executor):
         other.restore(state, files=False)
         return other
 
+    @property
+    def copies_left(self) -> int:
+        return memories_left()
+
     def abandon(self) -> None:
         """In a forked child: forget a machine in which a thread was that does not exist here."""
         if self._machine is not None:
@@ -422,6 +429,8 @@ class WasmExecutor(Executor):
     def _entered(self, machine: Machine, guard: Guard) -> Entered:
         endpoint, addresses = self._endpoint, self._image.addresses
         mailbox, command = addresses.mailbox, endpoint.command
+        if machine.wasi.reopen_input():
+            self._known.tables = self._known.log.base = None
         if mailbox is not None:
             put_command(machine.memory, mailbox, command)
         self._kept.clear()
@@ -469,6 +478,20 @@ class WasmExecutor(Executor):
 
     def _call_outside(self, function: Callable[[], Result]) -> Result:
         return self._running().call_outside(function)
+
+    def _read_input(self, size: int) -> bytes:
+        """What the guest reads from descriptor 0."""
+
+        def read() -> bytes:
+            try:
+                return self._endpoint.read_input(size)
+            except KeyboardInterrupt:
+                self._running().raise_interrupted()
+                raise InterruptedError(
+                    errno.EINTR, "the function that gives standard input was interrupted"
+                ) from None
+
+        return read() if self._journal is None else self._journal.outcome("input", read)
 
     def _answer(self, request: bytes) -> bytes:
         """Answer the guest; see docs/internals/boundary.md. What is not well formed raises ProtocolError."""

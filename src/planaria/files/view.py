@@ -263,6 +263,8 @@ class Files(Shown):
         `*`, `?` and `[...]` match within a name, `**` any number of directories; names that begin with
         a dot are matched only by a pattern that does, too. Links to directories are not descended by `**`.
         """
+        if not isinstance(pattern, str):
+            raise TypeError(f"the pattern must be a str, not {type(pattern).__name__}")
         with _reporting(pattern):
             start = b"/" if pattern.startswith("/") else self._path("")
             found = matching_paths(self.filesystem, start, pattern)
@@ -348,6 +350,7 @@ class Files(Shown):
         name = self._path(path)
         host = os.path.abspath(host_path)
         with _reporting(host):
+            os.lstat(host)  # names it, where it is missing, as the user knows it
             is_directory = os.path.isdir(host)
             source = HostFileSystem(host if is_directory else os.path.dirname(host))
             inside = b"/" if is_directory else b"/" + os.fsencode(os.path.basename(host))

@@ -12,7 +12,7 @@ from typing import Final
 
 from planaria.errors import SessionError
 
-__all__ = ["check_mappings", "host_resources"]
+__all__ = ["check_mappings", "host_resources", "mappings_left"]
 
 _MEMORY: Final = "close sessions, give them less memory (Limits.memory), or raise vm.max_map_count"
 _BY_NUMBER: Final = {
@@ -47,6 +47,12 @@ def check_mappings(mappings: int) -> None:
             f"a new sandbox is not possible: the sandboxes of this process have {mappings} memory mappings "
             f"of the {most} that the system allows; close sessions, or raise vm.max_map_count"
         )
+
+
+def mappings_left(mappings: int) -> int | None:
+    """How many more the sandboxes of a process may have that have so many; None without a limit."""
+    most = _most_mappings()
+    return None if most is None else max(0, int(most * _SHARE) - mappings)
 
 
 def _engine_error() -> type[Exception]:

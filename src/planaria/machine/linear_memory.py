@@ -15,7 +15,7 @@ import wasmtime
 
 from planaria.errors import SessionError
 from planaria.machine.changes import ChangedPages, discard, read_pages, spans_of, write_pages
-from planaria.machine.exhaustion import check_mappings
+from planaria.machine.exhaustion import check_mappings, mappings_left
 from planaria.machine.growth import Growth, begin_fork
 from planaria.machine.memory import (
     WASM_PAGE_BYTES,
@@ -30,10 +30,12 @@ from planaria.machine.private_pages import PrivatePages
 from planaria.machine.wasi.memory import GuestMemory, view_of_address
 from planaria.runtime.native import memory_base, memory_size
 
-__all__ = ["LinearMemory", "check_mappings_left"]
+__all__ = ["LinearMemory", "check_mappings_left", "memories_left"]
 
 #: Memory mappings of a machine, without those of layers.
 _MAPPINGS: Final = 5
+#: How many memories of 4 GiB, which is what each reserves, a process has addresses for.
+_ADDRESSED: Final = 1 << 47 - 32
 #: Beyond so many memories of this process their size counts more than a millisecond.
 _MANY_MEMORIES: Final = 64
 #: What a memory has grown by, in bytes, is copied into a state up to here: that costs less than new mappings.
@@ -233,6 +235,13 @@ _growing: Final[dict[int, ref[LinearMemory]]] = {}
 def check_mappings_left() -> None:
     """Raise SessionError when another memory needs more mappings than the process may have."""
     check_mappings(mapped_spans() + _MAPPINGS * (len(_memories) + 1))
+
+
+def memories_left() -> int:
+    """How many more memories this process has room for at the most."""
+    mappings = mappings_left(mapped_spans())
+    most = _ADDRESSED if mappings is None else min(_ADDRESSED, mappings // _MAPPINGS)
+    return max(0, most - len(_memories))
 
 
 def _before_fork() -> None:

@@ -328,6 +328,13 @@ class Machine:
         finally:
             self._outside -= 1
 
+    def raise_interrupted(self) -> None:
+        """Raise the interrupt that ended a function of the user's, where the guest does not learn it from its
+        answer.
+        """
+        self._raise_interrupt()
+        self._raised = False
+
     def stop(self) -> None:
         """Stop the guest hard, wherever it is; the call that runs ends with `Stopped`."""
         self._kill = True

@@ -14,6 +14,8 @@ __all__ = ["DEFAULT_PORTS", "SCHEMES", "Rule", "bare_paths", "canonical_path", "
 
 DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 SCHEMES: Final = frozenset({*DEFAULT_PORTS, "tcp"})
+#: Those of HTTP, which are not meant as the name of a host.
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"})
 _METHOD: Final = re.compile(r"[A-Z]+(,[A-Z]+)*")
 _AUTHORITY: Final = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:/\[\]]*)(?::([0-9]{1,5}))?")
 
@@ -128,6 +130,8 @@ def parse_rule(text: object) -> Rule:
 
 def _parsed(text: str) -> Rule:
     rest, methods = text, frozenset[str]()
+    if not _METHODS.isdisjoint(text.split(",")):
+        raise ValueError(f"a host follows a method: '{text} api.example.com', or '{text} *' for every one")
     if " " in text:
         method, _, rest = text.partition(" ")
         if not _METHOD.fullmatch(method):

@@ -18,6 +18,7 @@ from typing import Final
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.builds import BUILDS, Build
 from planaria.runtime.cache import CompileCache, hash_file
+from planaria.runtime.error_texts import error_texts_functions
 from planaria.runtime.file_status import file_status_functions
 from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
@@ -166,14 +167,15 @@ class GuestBuild:
         ]
 
     def patched(self, *, core: bool) -> bytes:
-        """The module to compile: more exports, wider stack frames where CPython recurses, all of a file's
-        attributes and tests of arguments in libc, 64-bit integers in numpy, no names; for the core tier the
-        cut, which has numpy in it, is stubbed.
+        """The module to compile: more exports, wider stack frames where CPython recurses, in libc all of a
+        file's attributes, tests of arguments and the usual texts of errors, 64-bit integers in numpy, no
+        names; for the core tier the cut, which has numpy in it, is stubbed.
         """
         self.verify()
         wasm = WasmFile(self.module.read_bytes())
         stub = [self.cut] if core and self.cut is not None else []
-        bodies = widened_functions(wasm)[0] | file_status_functions(wasm)[0] | mathematics_functions(wasm)[0]
+        bodies = widened_functions(wasm)[0] | file_status_functions(wasm)[0]
+        bodies |= mathematics_functions(wasm)[0] | error_texts_functions(wasm)[0]
         if not stub:
             bodies |= changed_functions(wasm)
         return wasm.rewrite(exports=self.exports(wasm), stub=stub, bodies=bodies, drop_custom=["name"])

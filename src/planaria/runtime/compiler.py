@@ -15,6 +15,7 @@ from typing import Final
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.artifact import EXPORTED_FUNCTIONS, artifact
 from planaria.runtime.cache import CompileCache
+from planaria.runtime.error_texts import error_texts_digest
 from planaria.runtime.file_status import file_status_digest
 from planaria.runtime.frames import frames_digest
 from planaria.runtime.integers import changes_digest
@@ -144,6 +145,7 @@ def _module_parts(tier: Tier) -> tuple[str, ...]:
         frames_digest(),
         file_status_digest(),
         mathematics_digest(),
+        error_texts_digest(),
         *([changes_digest()] if tier is Tier.FULL else []),  # numpy is not in the core tier
     )
 

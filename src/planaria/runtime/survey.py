@@ -23,6 +23,7 @@ from typing import Final
 
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.builds import BUILDS, Build
+from planaria.runtime.error_texts import error_texts_functions
 from planaria.runtime.file_status import file_status_functions
 from planaria.runtime.frames import widened_functions
 from planaria.runtime.integers import changed_functions
@@ -47,7 +48,7 @@ def survey(wasm: WasmFile, library: Path) -> Build:
     builtin = builtin_modules(wasm)
     cut = find_cut(wasm, builtin)
     stubbed = frozenset(name for name, function in builtin.items() if cut is not None and function in cut)
-    changes = widened_functions, file_status_functions, mathematics_functions
+    changes = widened_functions, file_status_functions, mathematics_functions, error_texts_functions
     limitations = [limitation for change in changes for limitation in change(wasm)[1]]
     full_problem = None
     try:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from planaria.errors import RuntimeSetupError
 from planaria.runtime.builds import Build
 from planaria.runtime.cache import CompileCache
+from planaria.runtime.error_texts import error_texts_digest
 from planaria.runtime.file_status import file_status_digest
 from planaria.runtime.frames import frames_digest
 from planaria.runtime.integers import changes_digest
@@ -38,6 +39,7 @@ def _subject(digest: str) -> list[Any]:
         frames_digest(),
         file_status_digest(),
         mathematics_digest(),
+        error_texts_digest(),
         changes_digest(),
     ]
 

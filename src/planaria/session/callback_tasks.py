@@ -30,7 +30,7 @@ async def await_callback(
         return Raised("TimeoutError", f"callback {callback.name}() took longer than {timeout:g} s")
     except Suspend as suspend:
         return Suspended(suspend.reason)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return raised(error)
 
 

@@ -287,8 +287,11 @@ def _are_plain(arguments: tuple[object, ...]) -> bool:
 def raised(error: BaseException) -> Raised:
     """A host exception as it arrives in the sandbox: with the nearest builtin class of its ancestors.
 
-    Names of host files are left out. Exceptions of a session or a workspace arrive as what they are.
+    Names of host files are left out. Exceptions of a session or a workspace arrive as what they are. What
+    ends a program ends neither the host's nor the code: it is a RuntimeError.
     """
+    if isinstance(error, SystemExit):
+        return Raised("RuntimeError", f"the host's function raised SystemExit({error.code!r})")
     if isinstance(error, _OWN):
         own = next(cls for cls in type(error).__mro__ if getattr(errors, cls.__name__, None) is cls)
         if own is CapabilityError:  # which is not made of a message

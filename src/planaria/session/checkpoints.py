@@ -18,7 +18,9 @@ def fork(engine: SessionEngine, n: int, reseed: bool) -> list[SessionEngine]:
     """`n` engines that continue from the present state."""
     if isinstance(n, bool) or not isinstance(n, int) or n < 0:
         raise ValueError(f"fork(n={n!r}): n must be a non-negative integer")
-    engine.snapshots_for("fork")
+    left = engine.snapshots_for("fork").copies_left
+    if n > max(left, 1):  # a single one fails by itself, with the resource that lacks
+        raise ValueError(f"fork(n={n}): this process can have at most {left} more sessions")
     state = engine.state(shared=True)
     return [engine.copy(state, reseed=reseed) for _ in range(n)]
 

@@ -197,7 +197,10 @@ class SessionEngine:
     def check_in_flight(self, execution: ExecutionState) -> None:
         """Raises SessionError unless `execution` is the one that waits."""
         if execution is not self.execution:
-            raise SessionError("this execution is over, or the session went back to a state without it")
+            raise SessionError(
+                "this execution is over, or the session went back to a state without it; what waits now is "
+                "session.run_in_progress"
+            )
 
     def close(self) -> None:
         """Release everything; closing twice is harmless."""

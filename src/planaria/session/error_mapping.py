@@ -17,7 +17,7 @@ from planaria.errors import (
     TimeoutError,
 )
 from planaria.executors.executor import Entered
-from planaria.executors.messages import Answered, Done, Failed
+from planaria.executors.messages import Answered, Done, Failed, Refused
 from planaria.session.execution_state import ExecutionState, Stop, StopState
 from planaria.session.result import Result
 
@@ -26,8 +26,9 @@ __all__ = ["answer_of", "effect_of", "error_of", "with_traceback"]
 #: Added when the execution before ran out of time, too, and this one did elsewhere than in its own code: the
 #: state may be one in which every execution does.
 _NEVER_ENDS: Final = (
-    "the execution before it ran out of time, too. If even short code does, a thread or a __del__ method of "
-    "the code never ends: go back with undo() or rewind(), or start again with reset()"
+    "the execution before it ran out of time, too. Long work in compiled code (numpy's, say) can only be "
+    "stopped hard: do less at a time, or give it more time. If even short code runs out of time, a thread or "
+    "a __del__ method of the code never ends: go back with undo() or rewind(), or start again with reset()"
 )
 #: The name of code that a traceback leads to.
 _FILE: Final = re.compile(r'^  File "(.+)", line \d+', re.MULTILINE)
@@ -152,4 +153,10 @@ def answer_of(name: str, entered: Entered) -> object:
             return value
         case Failed(kind, message):
             raise SessionError(f"{name}: {kind}: {message}")
+        case Refused():
+            raise LimitError(
+                "this does not fit into the memory that the sandbox has left: send a part of it, or write it "
+                "to a file of the session",
+                limit="memory",
+            )
     raise ProtocolError(f"the kernel answered {name!r} with {type(entered.report).__name__}")

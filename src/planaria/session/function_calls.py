@@ -44,7 +44,7 @@ class FunctionCalls:
             return Ok(self._marked(self._traced(callback), arguments, keywords))
         except Suspend as suspend:
             return Suspended(suspend.reason)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return raised(error)
 
     def beginning(

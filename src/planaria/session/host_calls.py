@@ -132,7 +132,7 @@ class HostCalls:
             return Ok(ended(answer.value)) if isinstance(answer, Ok) else answer or EndOfInput()
         try:
             line: object = self._read_line(prompt)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             return raised(error)
         self._check_not_stopped(execution)
         if line is None:

@@ -35,6 +35,15 @@ _BY_CODE: Final = {
     sqlite3.SQLITE_CANTOPEN: "check that its directory exists and that this user may write there",
     sqlite3.SQLITE_NOTADB: "it is not an SQLite file; use another place",
     sqlite3.SQLITE_CORRUPT: "it is damaged; restore it from a backup, or recover it with sqlite3 .recover",
+    **dict.fromkeys(
+        (
+            sqlite3.SQLITE_IOERR_SHMOPEN,
+            sqlite3.SQLITE_IOERR_SHMSIZE,
+            sqlite3.SQLITE_IOERR_SHMLOCK,
+            sqlite3.SQLITE_IOERR_SHMMAP,
+        ),
+        "its filesystem has no memory that processes share, which SQLite needs; use a local disk",
+    ),
     sqlite3.SQLITE_IOERR: "check the disk, and whether it is full",
     sqlite3.SQLITE_PERM: "give this user permission, or use another place",
 }
@@ -62,8 +71,25 @@ def sqlite_failures(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        raise _failure(path, error, _BY_CODE.get(code)) from error
+        code = getattr(error, "sqlite_errorcode", 0)
+        advice = _BY_CODE.get(code) or _BY_CODE.get(code & 0xFF)
+        if code & 0xFF in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            advice = _why_not_opened(path) or advice
+        raise _failure(path, error, advice) from error
+
+
+def _why_not_opened(path: str | os.PathLike[str]) -> str | None:
+    """What keeps SQLite, which says only that it cannot, from opening or writing a file."""
+    above = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(above):
+        return None
+    if os.path.isdir(path):
+        return _BY_NUMBER[errno.EISDIR]
+    if os.statvfs(above).f_flag & os.ST_RDONLY:
+        return _BY_NUMBER[errno.EROFS]
+    if not os.access(above, os.W_OK):  # beside the file SQLite keeps others
+        return _BY_NUMBER[errno.EACCES]
+    return None
 
 
 @contextlib.contextmanager

@@ -22,6 +22,7 @@ class Terminal(io.TextIOBase):
 
     `flush` is called before a question, so that what was printed is seen first. With `owns_streams` the
     standard streams of the interpreter are the code's: where it replaces them, `input()` follows.
+    `descriptor` is the one that reads from the same input, if any.
     """
 
     name = "<stdin>"
@@ -35,11 +36,13 @@ class Terminal(io.TextIOBase):
         flush: Callable[[], None] | None = None,
         *,
         owns_streams: bool = True,
+        descriptor: int | None = None,
     ) -> None:
         super().__init__()
         self._call_host = call_host
         self._flush = flush
         self._owns_streams = owns_streams
+        self._descriptor = descriptor
         self._rest = ""
 
     def _ask(self, prompt: str, *, is_secret: bool = False) -> str | None:
@@ -89,6 +92,9 @@ class Terminal(io.TextIOBase):
     def readable(self) -> bool:
         return True
 
+    def fileno(self) -> int:
+        return super().fileno() if self._descriptor is None else self._descriptor
+
     def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
         self._has_line()
         end = len(self._rest) if size is None or size < 0 else size
@@ -119,6 +125,9 @@ class _TerminalBytes(io.BufferedIOBase):
 
     def readable(self) -> bool:
         return True
+
+    def fileno(self) -> int:
+        return self._text.fileno()
 
     def readline(self, size: int | None = -1, /) -> bytes:
         line = self._rest or self._text.readline().encode("utf-8", "surrogateescape")

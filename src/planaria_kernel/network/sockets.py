@@ -7,6 +7,7 @@ There are TCP connections to servers; nothing listens, and there are no datagram
 from __future__ import annotations
 
 import errno
+import os
 from _socket import AF_INET, AF_INET6, MSG_PEEK, SO_TYPE, SOCK_STREAM, SOL_SOCKET
 from _socket import socket as system_socket
 from typing import Any, Final, NoReturn
@@ -180,7 +181,7 @@ class Socket:
     def getpeername(self) -> tuple[str, int]:
         peer = self._connection().peer
         if peer is None:
-            raise OSError(errno.ENOTCONN, "Socket not connected")
+            raise OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN))
         return peer
 
     def getsockname(self) -> tuple[str, int]:
@@ -376,7 +377,7 @@ class Socket:
     def _number(self) -> int:
         number = self._connection().number
         if number is None:
-            raise OSError(errno.ENOTCONN, "Socket not connected")
+            raise OSError(errno.ENOTCONN, os.strerror(errno.ENOTCONN))
         return number
 
 

@@ -24,6 +24,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     from planaria_kernel.shims import (
         code_objects,
         dates,
+        descriptors,
         directories,
         executors,
         integers,
@@ -49,6 +50,7 @@ def install(call_host: Callable[[bytes], bytes]) -> None:
     code_objects.install()
     key_derivation.install()
     dates.install()
+    descriptors.install()
     directories.install()
     sizes.install()
     users.install()

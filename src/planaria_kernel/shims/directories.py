@@ -6,6 +6,8 @@ import errno
 import os
 from typing import Any, Final
 
+from planaria_kernel.shims.descriptors import path_of
+
 __all__ = ["install"]
 
 _chdir: Final = os.chdir
@@ -14,6 +16,8 @@ _rmdir: Final = os.rmdir
 
 def chdir(path: Any) -> None:
     """Change the current working directory, whose name is then without links, `.` and `..`."""
+    if isinstance(path, int):
+        path = path_of(path)
     before = os.getcwd()
     _chdir(path)
     if not path:
@@ -40,5 +44,6 @@ def install() -> None:
     """Put them in place of the functions of `os`; again is harmless."""
     os.chdir = chdir
     os.rmdir = rmdir
+    os.supports_fd.add(chdir)
     if _rmdir in os.supports_dir_fd:
         os.supports_dir_fd.add(rmdir)

@@ -101,6 +101,16 @@ def _chown(path: Any, uid: int, gid: int, *, dir_fd: int | None = None, follow_s
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), path)
 
 
+def _fchown(fd: int, uid: int, gid: int) -> None:
+    """The same for what a descriptor has open."""
+    _chown(fd, uid, gid)
+
+
+def _lchown(path: Any, uid: int, gid: int) -> None:
+    """The same for a symbolic link itself."""
+    _chown(path, uid, gid, follow_symlinks=False)
+
+
 def _module(name: str, **members: Any) -> None:
     module = ModuleType(name)
     module.__dict__.update(members)
@@ -118,6 +128,8 @@ def install() -> None:
         getpgrp=os.getpid,
         kill=_kill,
         chown=_chown,
+        fchown=_fchown,
+        lchown=_lchown,
         get_terminal_size=_get_terminal_size,
         sched_getaffinity=lambda pid, /: {0},
         getloadavg=lambda: (0.0, 0.0, 0.0),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 from collections.abc import Callable, Iterator
@@ -34,15 +33,6 @@ __all__ = [
 #: Bytes that are read or collected at once.
 BLOCK = 65536
 
-_REASONS = {
-    # The C library of the guest words these differently from the one people know.
-    errno.ELOOP: "Too many levels of symbolic links",
-    errno.EXDEV: "Invalid cross-device link",
-    errno.EDQUOT: "Disk quota exceeded",
-    errno.EFBIG: "File too large",
-    errno.EINVAL: "Invalid argument",
-}
-
 
 class Streams(Protocol):
     """What has standard streams and a working directory: a `Process`, an `Invocation`."""
@@ -72,9 +62,7 @@ def encode(text: str) -> bytes:
 
 
 def reason(error: OSError) -> str:
-    """What strerror(3) of the GNU C library says of this error."""
-    if error.errno in _REASONS:
-        return _REASONS[error.errno]
+    """What the system says of this error."""
     return error.strerror or str(error)
 
 

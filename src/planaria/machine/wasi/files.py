@@ -69,10 +69,10 @@ class FileCalls(Calls):
         if result + 4 > memory.size:
             memory.require(result, 4)
         buffers = memory.vectors(vectors, count)
+        if was_raised():
+            return _INTR
         if descriptor.stream >= 0:
             done = self._read_stream(buffers)
-        elif was_raised():
-            return _INTR
         else:
             done = self._scatter(descriptor.handle, buffers, descriptor.position)
             descriptor.position += done
@@ -115,6 +115,7 @@ class FileCalls(Calls):
     def _read_stream(self, buffers: Sequence[tuple[int, int]]) -> int:
         for at, length in buffers:
             if length:  # one piece is enough: a stream may give less than was asked for
+                self.take_held_output()  # what was printed is seen before the question
                 size = min(length, STREAM_PIECE)
                 data = self.on_input(size)
                 if len(data) > size:

@@ -19,7 +19,7 @@ from planaria.files.filesystem import FileSystem
 from planaria.files.manifest import bytes_of, text_of
 from planaria.machine.wasi.abi import OFFSET_LIMIT, SIGNATURES, Errno, errno_of
 from planaria.machine.wasi.clock import Clock, SystemClock
-from planaria.machine.wasi.descriptors import PREOPEN, DescriptorTable
+from planaria.machine.wasi.descriptors import PREOPEN, DescriptorTable, standard_stream
 from planaria.machine.wasi.files import FileCalls
 from planaria.machine.wasi.held_output import HeldOutput, checked_state
 from planaria.machine.wasi.locks import Locks
@@ -169,6 +169,13 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         table.open[to].close()
         table.open[to] = shared
         return to
+
+    def reopen_input(self) -> bool:
+        """Open descriptor 0 again if it is closed, as `open(0).read()` leaves it; whether it was."""
+        if 0 in self.table.open:
+            return False
+        self.table.add(standard_stream(0))
+        return True
 
     def bound_files(self, size: int | None, more: int | None) -> None:
         """Bound the bytes of a file, and how many more files may be opened; None: as ever."""

@@ -91,8 +91,8 @@ class SessionConstructors:
         and environment that return a str or bytes to print, an exit status, or (status, output, errors).
 
         `env` are environment variables beside the usual ones; nothing comes from the host's. `stdin` feeds
-        `input()` and scripts: a string, or a function of the prompt that returns a line or None. `argv` is
-        `sys.argv`, and `$0` and the positional parameters of the shell.
+        `input()`, `sys.stdin`, descriptor 0 and scripts: a string, or a function of the prompt that returns a
+        line or None. `argv` is `sys.argv`, and `$0` and the positional parameters of the shell.
         `clock` replaces the time (see `planaria.FrozenClock`), `seed` makes every random number repeatable;
         `deterministic` (a `planaria.Deterministic`) is both and more, so that the same code and answers
         give the same `state_digest()` anywhere. With `record`, what comes from outside is kept, so that

@@ -203,9 +203,9 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
     def set(self, **values: object) -> None:
         """Make values of this program variables of the session; no code is run for it.
 
-        They cross as answers of callbacks do, by value. Raises TypeError for a value that cannot be sent, and
-        SessionBusy while an execution waits. It is not an execution: `undo` takes it back with the execution
-        before it.
+        They cross as answers of callbacks do, by value. Raises TypeError for a value that cannot be sent,
+        LimitError when they do not fit into the sandbox's memory, and SessionBusy while an execution waits.
+        It is not an execution: `undo` takes it back with the execution before it.
         """
         self._ask(lambda engine: kernel_queries.assign(engine, values))
 
@@ -246,7 +246,10 @@ class Session(SessionConstructors, WorkspaceMethods, Shown):
         self._ask(lambda engine: checkpoints.rewind(engine, place))
 
     def undo(self, n: int = 1) -> None:
-        """Take back the last `n` executions; `redo` takes that back."""
+        """Take back the last `n` executions; `redo` takes that back.
+
+        One that waits counts, and is not waited for any more: its calls are open again after `redo` only.
+        """
         self._ask(lambda engine: checkpoints.undo(engine, n))
 
     def redo(self) -> None:

@@ -14,13 +14,14 @@
 
 Numbers are little-endian. Zeros may follow, which the next entries overwrite: a file that does not grow is
 flushed in half the time. A last entry that is not whole is not there: its writer was killed, or the machine
-stopped, before it was answered. Anywhere else it is damage, by which nothing is dropped. Those who write and
-read hold the lock of the backend.
+stopped, before it was answered. Where nothing of it is missing, and anywhere else, it is damage, by which
+nothing is dropped. Those who write and read hold the lock of the backend.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import struct
@@ -47,6 +48,8 @@ _CHANGE: Final = struct.Struct("<Hq")
 _REMOVED: Final = -1
 #: So many zeros are written behind an entry that has come to the end of the file.
 _RESERVE: Final = 64 << 10
+#: A disk writes so many bytes at once.
+_BLOCK: Final = 512
 #: The most bytes of an entry; what is larger is kept in files.
 MOST: Final = (1 << 32) - 1
 
@@ -201,8 +204,9 @@ class ChangeLog:
         self._has_rest = bool(data[at:].strip(b"\0"))
         if at < len(data) and _is_damaged(data, at, file.generation):
             raise StorageError(
-                f"{self._place} is damaged at byte {self.end}, so that what was saved later cannot be read. "
-                "Restore the directory from a copy, or remove this file and lose what it has"
+                f"{self._place} is damaged at byte {self.end}, so that what was saved there and later cannot "
+                "be read. Restore the directory from a copy, or keep what was saved before, by cutting the "
+                f"file off there (truncate -s {self.end})"
             )
 
     def _take(self, body: bytes, offset: int) -> None:
@@ -327,8 +331,10 @@ class _Flush:
 def _open(place: Path) -> _File:
     try:
         return _File(place, os.O_RDWR)
-    except PermissionError:  # for a user who may only read
-        return _File(place, os.O_RDONLY)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        return _File(place, os.O_RDONLY)  # for a user who may only read
 
 
 def _body(data: bytes, at: int, generation: bytes) -> bytes | None:
@@ -342,15 +348,35 @@ def _body(data: bytes, at: int, generation: bytes) -> bytes | None:
 
 def _is_damaged(data: bytes, at: int, generation: bytes) -> bool:
     """Whether what is not a whole entry is something else than the rest of a write that was interrupted: it
-    does not begin as one, or whole entries follow.
+    does not begin as one, it was written to its end, or whole entries follow.
     """
     begin = data[at : at + len(generation)]
-    if not generation.startswith(begin.rstrip(b"\0")):
+    if not generation.startswith(begin.rstrip(b"\0")) or _was_whole(data, at):
         return True
     while (at := data.find(generation, at + 1)) >= 0:
         if _body(data, at, generation) is not None:
             return True
     return False
+
+
+def _was_whole(data: bytes, at: int) -> bool:
+    """Whether an entry that is not whole once was: but for one bit of its size or checksum, or in that
+    nothing of it is missing. What a write did not get to is zeros, at the end or in blocks.
+    """
+    start = at + _SIZE.size
+    if start > len(data):
+        return False
+    _, size, checksum = _SIZE.unpack_from(data, at)
+    for length in (size, *(size ^ 1 << bit for bit in range(32))):
+        body = data[start : start + length]
+        if len(body) == length and _differing_bits(_checksum(body), checksum) <= 1:
+            return True
+    body = data[start : start + size]
+    return len(body) == size > 0 and body[-1] != 0 and bytes(_BLOCK) not in body
+
+
+def _differing_bits(one: bytes, other: bytes) -> int:
+    return (int.from_bytes(one) ^ int.from_bytes(other)).bit_count()
 
 
 def _entry(changes: Mapping[str, bytes | None], generation: bytes) -> tuple[bytes, int]:

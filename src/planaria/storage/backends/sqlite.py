@@ -270,6 +270,8 @@ class _Database:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._process = 0
+        #: The device and number of the file that is open.
+        self._identity = (0, 0)
         self.transact("IMMEDIATE", lambda connection: None)
 
     def _connect(self) -> sqlite3.Connection:
@@ -283,7 +285,26 @@ class _Database:
             for table in _TABLES:
                 connection.execute(table)
             self._connection, self._process = connection, os.getpid()
+            status = os.stat(self.path)
+            self._identity = status.st_dev, status.st_ino
         return self._connection
+
+    def _check_place(self) -> None:
+        """Raise StorageError where the file that is open is not the one at the path any more, so that what is
+        written to it is lost. The next transaction opens what is there then.
+        """
+        try:
+            status = os.stat(self.path)
+            if (status.st_dev, status.st_ino) == self._identity:
+                return
+            what = "replaced"
+        except FileNotFoundError:
+            what = "removed"
+        self._connection = None
+        raise StorageError(
+            f"the file {self.path} was {what} while it was open, so nothing was saved: put it back, or go on "
+            "with what is there now"
+        )
 
     def transact(
         self, kind: Literal["DEFERRED", "IMMEDIATE"], action: Callable[[sqlite3.Connection], Result]
@@ -299,6 +320,7 @@ class _Database:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+            self._check_place()
             return result
 
     def close(self) -> None:
