@@ -200,14 +200,14 @@ _VISIBLE = {
 }  # fmt: skip
 
 
-def visible(text: str, width: int) -> str:
-    """The text as the l command shows it, folded to a width (0 and 1: not folded)."""
+def visible(text: str, width: int, end: str) -> str:
+    """The text as the l command shows it, in lines that end so, folded to a width (0 and 1: not folded)."""
     lines: list[str] = []
     line = ""
     for byte in encode(text):
         shown = _VISIBLE.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")
         if width > 0 and len(line) + len(shown) > width - 1:
-            lines.append(line + "\\\n")
+            lines.append(line + "\\" + end)
             line = ""
         line += shown
-    return "".join(lines) + line + "$\n"
+    return "".join(lines) + line + "$" + end
