@@ -222,7 +222,7 @@ def od(call: Invocation) -> Generator[None, None, int]:
         nonlocal failed, opened
         for name in operands or ["-"]:
             try:
-                yield from file_chunks(process, name)
+                yield from file_chunks(process, name, None if length is None else skip + length - seen)
                 opened = True
             except OSError as error:
                 opened |= isinstance(error, IsADirectoryError)
