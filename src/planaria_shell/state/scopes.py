@@ -36,8 +36,10 @@ class Scopes:
         self._owner = owner
 
     def local(self, name: str, *, inherit: bool = False, listed: bool = False) -> Variable:
-        """The variable of the innermost function's own of this name, made when it is not there. `listed`: it will
-        be an array, which `set -a` does not export."""
+        """The variable of the innermost function's own of this name, made when it is not there.
+
+        `listed`: it will be an array, which `set -a` does not export.
+        """
         scope = self.function_scope()
         if scope is None:
             raise ShellError("can only be used in a function")

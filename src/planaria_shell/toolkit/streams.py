@@ -296,6 +296,8 @@ def open_input(owner: Streams, name: str) -> Source:
         return _Shared(owner.stdin)
     if name.startswith("/dev/fd/") and (descriptors := _descriptors(owner)):
         return _Shared(descriptors(name, "r"))
+    if not name:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     try:
         return FileInput(io.FileIO(owner.path(name)))
     except FileNotFoundError:

@@ -39,6 +39,19 @@ def column(call: Invocation) -> Generator[None, None, int]:
     if arguments.has("r"):
         process.error("--tree is not there; use --table")
         return 1
+    table = arguments.has("t") or arguments.has("J")
+    if not arguments.has("t") and arguments.has(
+        "d", "E", "H", "N", "O", "R", "T", "W", "e", "m", "J", "l", "n"
+    ):
+        if not arguments.has("J"):
+            process.error("option --table required for all --table-*")
+            return 1
+    if arguments.has("t") and arguments.has("x"):
+        process.error("mutually exclusive arguments: --table --fillrows")
+        return 1
+    if arguments.has("J") and not arguments.has("N"):
+        process.error("option --table-columns required for --json")
+        return 1
     status = 0
     lines: list[str] = []
     for name in arguments.operands or ["-"]:
@@ -60,7 +73,7 @@ def column(call: Invocation) -> Generator[None, None, int]:
     width = int(width_text)
     if arguments.has("J"):
         output = _json(lines, arguments)
-    elif arguments.has("t", "N", "R", "H", "O", "o"):
+    elif arguments.has("t"):
         try:
             output = _table(lines, arguments)
         except UsageError as error:
@@ -128,9 +141,6 @@ def _table(lines: list[str], arguments: Arguments) -> list[str]:
     }
     output = []
     for row in rows:
-        if row == [] or row == [""]:
-            output.append("")
-            continue
         pieces = []
         for position, place in enumerate(places):
             cell = row[place] if place < len(row) else ""

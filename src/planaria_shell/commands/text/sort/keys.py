@@ -84,7 +84,7 @@ class Ordering:
     def check(self) -> None:
         exclusive = [letter for letter in "ghnMRV" if letter in self.kinds]
         if len(exclusive) > 1 or (set("ghnM") & self.kinds and set("di") & self.kinds):
-            shown = "".join(letter for letter in "dfghinMRV" if letter in self.kinds and letter != "f")
+            shown = "".join(letter for letter in "dfghinMRV" if letter in self.kinds)
             raise UsageError(f"options '-{shown}' are incompatible", hint=False)
 
 
