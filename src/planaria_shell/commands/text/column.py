@@ -39,13 +39,9 @@ def column(call: Invocation) -> Generator[None, None, int]:
     if arguments.has("r"):
         process.error("--tree is not there; use --table")
         return 1
-    table = arguments.has("t") or arguments.has("J")
-    if not arguments.has("t") and arguments.has(
-        "d", "E", "H", "N", "O", "R", "T", "W", "e", "m", "J", "l", "n"
-    ):
-        if not arguments.has("J"):
-            process.error("option --table required for all --table-*")
-            return 1
+    if arguments.has(*"dEHNORTWemln") and not arguments.has("t", "J"):
+        process.error("option --table required for all --table-*")
+        return 1
     if arguments.has("t") and arguments.has("x"):
         process.error("mutually exclusive arguments: --table --fillrows")
         return 1
