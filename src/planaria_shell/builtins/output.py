@@ -363,7 +363,7 @@ def _time(out: _Output, form: str) -> str:
 def _within_calendar(form: str, seconds: int) -> tuple[str, int]:
     """A time of a year that Python knows, and the form with the real year in it."""
     if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
-        # The year is no int.
+        # The year would be too large for an int.
         return form, 0
     cycles = (seconds - _CALENDAR_START) // _CYCLE
     if abs(cycles) < _CYCLES_KNOWN:

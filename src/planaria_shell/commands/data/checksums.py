@@ -105,7 +105,7 @@ class _Check:
 
     def run(self, listing: str) -> bool:
         call, arguments = self.call, self.arguments
-        # The last of them decides how much is told.
+        # The last of them decides how much is said.
         told = arguments.last(("quiet", "status", "w"))
         quiet, silent, warns = told == "quiet", told == "status", told == "w"
         try:

@@ -124,7 +124,7 @@ def _table(lines: list[str], arguments: Arguments) -> list[str]:
     names = given.split(",") if given else []
     header = bool(names) and not arguments.has("d")
     count = max([len(row) for row in rows] + [len(names)], default=0)
-    if header:
+    if header and rows:
         rows.insert(0, names + [""] * (count - len(names)))
     order = _numbers(arguments.value("O"), names, count)
     hidden = set(_numbers(arguments.value("H"), names, count))
