@@ -275,6 +275,8 @@ def alias(shell: Interpreter, argv: list[str]) -> int:
                 status = 1
             else:
                 shell.aliases[name] = text
+            # `$_` is the name alone.
+            argv[-1] = name
         elif word in shell.aliases:
             _lines(shell, [_alias_command(shell, word, command)])
         else:

@@ -147,6 +147,7 @@ def _declare_one(shell: Interpreter, request: _Request, argument: str, *, local:
         subscript = None
         operator = "+=" if argument.append else "="
     on = request.on
+    listed = bool(on & (INDEXED | ASSOCIATIVE)) or isinstance(argument, ArrayArgument)
     scopes = variables.scopes
     keeps = local or on & (READONLY | EXPORT) or request.command == "export"
     if keeps and scopes and scopes[-1].temporary and name in scopes[-1].saved:
@@ -156,9 +157,9 @@ def _declare_one(shell: Interpreter, request: _Request, argument: str, *, local:
         if old is not None and old.flags & READONLY and variables.is_global(name):
             raise ReadonlyError(name)
         inherit = request.inherit or "localvar_inherit" in shell.shopts
-        target = variables.local(name, inherit=inherit)
+        target = variables.local(name, inherit=inherit, listed=listed)
     elif request.globally and shell.function_depth:
-        target = variables.make_global(name)
+        target = variables.make_global(name, listed=listed)
     else:
         existing = shell.table.get(name)
         if existing is not None and existing.flags & NAMEREF and not (on | request.off) & NAMEREF:
@@ -170,7 +171,7 @@ def _declare_one(shell: Interpreter, request: _Request, argument: str, *, local:
                     raise ShellError(f"`{name}[{element}]': not a valid identifier")
                 subscript = element if subscript is None else subscript
         if existing is None:
-            existing = shell.table[name] = Variable(None, variables.new_flags)
+            existing = shell.table[name] = Variable(None, 0 if listed else variables.new_flags)
             try:
                 _apply(shell, request, name, existing, argument, subscript, operator, value)
             except ShellError:

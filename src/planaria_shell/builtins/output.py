@@ -343,6 +343,7 @@ def _time(out: _Output, form: str) -> str:
     )
     if seconds is None:
         seconds = out.integer(argument)
+    form, seconds = _within_calendar(form, int(seconds))
     variable = out.shell.variables.find("TZ")
     zone = variable.value if variable is not None and variable.flags & EXPORT else None
     if zone:
@@ -358,6 +359,30 @@ def _time(out: _Output, form: str) -> str:
         text = time.strftime(form or "%X", time.localtime(seconds))
     return text if len(text.encode("utf-8", "surrogateescape")) < _LONGEST_TIME else ""
 
+
+def _within_calendar(form: str, seconds: int) -> tuple[str, int]:
+    """A time of a year that Python knows, and the form with the real year in it."""
+    if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        # The year would be too large for an int.
+        return form, 0
+    cycles = (seconds - _CALENDAR_START) // _CYCLE
+    if abs(cycles) < _CYCLES_KNOWN:
+        return form, seconds
+    moved = seconds - cycles * _CYCLE
+    year = time.gmtime(moved).tm_year + 400 * cycles
+    form = re.sub(r"%[FYGs%]", lambda match: {
+        "%F": f"{year}-%m-%d", "%Y": str(year), "%G": str(year), "%s": str(seconds), "%%": "%%",
+    }[match[0]], form)  # fmt: skip
+    return form, moved
+
+
+#: The Gregorian calendar comes round in so many seconds (400 years); 2000 began at the second one.
+_CYCLE = 12_622_780_800
+_CALENDAR_START = 946_684_800
+#: So many cycles before and after are years of four digits.
+_CYCLES_KNOWN = 5
+#: What localtime(3) knows.
+_FIRST_SECOND, _LAST_SECOND = -67_768_040_609_740_800, 67_768_036_191_676_799
 
 #: A time that takes so many bytes is shown as nothing.
 _LONGEST_TIME = 128

@@ -80,6 +80,7 @@ def run_local(
                 table[name] = Variable(text, variables.new_flags)
             elif text is not None:
                 variables.set(name, text)
+        sh.last_argument = names[-1] if texts[-1] is None else f"{names[-1]}={texts[-1]}"
         return 0
 
     return run

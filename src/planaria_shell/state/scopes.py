@@ -35,8 +35,11 @@ class Scopes:
         self.new_flags = 0
         self._owner = owner
 
-    def local(self, name: str, *, inherit: bool = False) -> Variable:
-        """The variable of the innermost function's own of this name, made when it is not there."""
+    def local(self, name: str, *, inherit: bool = False, listed: bool = False) -> Variable:
+        """The variable of the innermost function's own of this name, made when it is not there.
+
+        `listed`: it will be an array, which `set -a` does not export.
+        """
         scope = self.function_scope()
         if scope is None:
             raise ShellError("can only be used in a function")
@@ -49,7 +52,7 @@ class Scopes:
         scope.saved[name] = before
         if name == "OPTIND":
             scope.getopts_offset = self._owner.getopts_offset
-        variable = Variable(None, self.new_flags)
+        variable = Variable(None, 0 if listed else self.new_flags)
         if before is not None:
             if inherit:
                 variable = before.copy()
@@ -137,15 +140,16 @@ class Scopes:
                 return scope.saved[name]
         return self.table.get(name)
 
-    def make_global(self, name: str) -> Variable:
+    def make_global(self, name: str, *, listed: bool = False) -> Variable:
         """The variable that `declare -g` means, made when it is not there."""
+        flags = 0 if listed else self.new_flags
         for scope in self.scopes:
             if name in scope.saved:
                 variable = scope.saved[name]
                 if variable is None:
-                    variable = scope.saved[name] = Variable(None, self.new_flags)
+                    variable = scope.saved[name] = Variable(None, flags)
                 return variable
         variable = self.table.get(name)
         if variable is None:
-            variable = self.table[name] = Variable(None, self.new_flags)
+            variable = self.table[name] = Variable(None, flags)
         return variable

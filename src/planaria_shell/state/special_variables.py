@@ -176,7 +176,8 @@ _GETTERS: dict[str, Callable[[Interpreter], str]] = {
     "BASH_COMMAND": _command,
     "BASHOPTS": lambda shell: ":".join(sorted(shell.shopts)),
     "SHELLOPTS": lambda shell: ":".join(shell.options_on()),
-    "_": lambda shell: shell.last_argument,
+    # Of an array that is assigned by `declare` its name alone.
+    "_": lambda shell: getattr(shell.last_argument, "name", shell.last_argument),
     "COLUMNS_": lambda shell: "80",
     "BASH_ARGV0": lambda shell: shell.name,
     "HISTCMD": _history_number,

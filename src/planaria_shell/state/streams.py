@@ -85,6 +85,14 @@ class Stream:
         while line := self.readline():
             yield line
 
+    def read_some(self, size: int) -> bytes:
+        """What one read(2) of this size gives: what there is, and nothing at the end."""
+        return self.read(size)
+
+    def unread(self, data: bytes) -> None:
+        """Take back what a command has read and not used: the next one reads it from a file, but not from a
+        pipe."""
+
     def write(self, data: bytes) -> None:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
@@ -136,6 +144,13 @@ class BufferedInput(Stream):
             pieces.append(piece)
             missing -= len(piece)
         return b"".join(pieces)
+
+    def read_some(self, size: int) -> bytes:
+        if self.position == len(self.buffer):
+            self.buffer, self.position = self.fill(), 0
+        start = self.position
+        self.position = min(start + size, len(self.buffer))
+        return self.buffer[start : self.position]
 
     def readline(self) -> bytes:
         return self.read_until(b"\n")
@@ -192,6 +207,10 @@ class DescriptorInput(BufferedInput):
         if _dirty:
             flush_all()  # it may be what is read here
         return os.read(self.descriptor, CAPACITY)
+
+    def unread(self, data: bytes) -> None:
+        if data and stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+            self.buffer, self.position = data + self.buffer[self.position :], 0
 
     def _comes(self, seconds: float) -> bool:
         """Whether something can be read within this time."""
@@ -355,6 +374,10 @@ class AdaptedStream(Stream):
 
     def chunks(self) -> Iterator[bytes]:
         return self.inner.chunks()  # type: ignore[no-any-return]
+
+    def unread(self, data: bytes) -> None:
+        if isinstance(self.inner, Stream):
+            self.inner.unread(data)
 
     def wait_until(self, deadline: float | None) -> None:
         if isinstance(self.inner, Stream):

@@ -339,7 +339,8 @@ class Variables(Scopes):
                 name = target
                 variable = self.table.get(name)
         if variable is None:
-            variable = self.table[name] = Variable(None, self.new_flags)
+            # Arrays are not exported by `set -a`.
+            variable = self.table[name] = Variable(None)
         if variable.flags & READONLY:
             raise ReadonlyError(name)
         if variable.flags & DYNAMIC:

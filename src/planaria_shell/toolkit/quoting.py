@@ -88,7 +88,7 @@ def shell_quote(text: str, also: str = ":") -> str:
         return "''"
     if (
         text[0] not in "#~"
-        and text not in "{}"
+        and text not in ("{", "}")
         and not any(c in _SPECIAL or c in also or not c.isprintable() for c in text)
     ):
         return text

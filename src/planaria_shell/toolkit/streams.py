@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
 from planaria_shell.state.command import Input, Output
+from planaria_shell.state.streams import Stream
 
 __all__ = [
     "BLOCK",
@@ -94,6 +95,12 @@ class FileInput:
         while block := read(BLOCK):
             yield block
 
+    def read_some(self, size: int) -> bytes:
+        return self.file.read1(size)
+
+    def unread(self, data: bytes) -> None:
+        """Nothing else reads this file."""
+
     def __iter__(self) -> Iterator[bytes]:
         return iter(self.file)
 
@@ -117,6 +124,16 @@ class _Shared:
         self.readline = source.readline
         self.chunks = source.chunks
         self._source = source
+
+    def read_some(self, size: int) -> bytes:
+        """What one read(2) of this size gives."""
+        source = self._source
+        return source.read_some(size) if isinstance(source, Stream) else source.read(size)
+
+    def unread(self, data: bytes) -> None:
+        """Leave what was read and not used to the next reader, if the input is a file."""
+        if isinstance(self._source, Stream):
+            self._source.unread(data)
 
     def close(self) -> None:
         pass
@@ -267,6 +284,8 @@ def open_input(owner: Streams, name: str) -> Source:
         return _Shared(owner.stdin)
     if name.startswith("/dev/fd/") and (descriptors := _descriptors(owner)):
         return _Shared(descriptors(name, "r"))
+    if not name:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
     try:
         return FileInput(io.FileIO(owner.path(name)))
     except FileNotFoundError:
@@ -291,10 +310,16 @@ def open_small(path: str) -> tuple[FileInput | None, bytes]:
             os.close(descriptor)
 
 
-def file_chunks(owner: Streams, name: str) -> Iterator[bytes]:
-    """The bytes of a file; `-` is standard input. Raises OSError at the first."""
+def file_chunks(owner: Streams, name: str, most: int | None = None) -> Iterator[bytes]:
+    """The bytes of a file, no more of them being read than `most`; `-` is standard input. Raises OSError at
+    the first."""
     with open_input(owner, name) as source:
-        yield from source.chunks()
+        if most is None:
+            yield from source.chunks()
+            return
+        while most > 0 and (block := source.read(min(most, BLOCK))):
+            most -= len(block)
+            yield block
 
 
 def read_input(owner: Streams, name: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from planaria_shell.expand.patterns import compile_pattern
 from planaria_shell.toolkit.invocation import Invocation
@@ -12,7 +12,7 @@ from planaria_shell.toolkit.regex.posix import Pattern, RegexError, compile_basi
 
 __all__ = ["Excluder", "Transformer", "safe_name"]
 
-_VERSION_CONTROL = (
+VERSION_CONTROL = (
     "CVS", ".cvsignore", "RCS", "SCCS", ".git", ".gitignore", ".gitattributes", ".gitmodules", ".svn", ".hg",
     ".hgignore", ".hgtags", ".bzr", ".bzrignore", ".bzrtags", "_darcs", ".arch-ids", "{arch}", "=RELEASE-ID",
     "=meta-update", "=update",
@@ -22,9 +22,12 @@ _VERSION_CONTROL = (
 class Excluder:
     """The patterns of `--exclude`, `-X` and `--exclude-vcs`: they match any part of a name."""
 
-    def __init__(self, patterns: list[str], version_control: bool) -> None:
-        names = [*patterns, *(_VERSION_CONTROL if version_control else ())]
-        self._patterns = [compile_pattern(pattern.rstrip("/")) for pattern in names]
+    def __init__(self) -> None:
+        self._patterns: list[re.Pattern[str]] = []
+
+    def add(self, patterns: Iterable[str]) -> None:
+        """Match these too."""
+        self._patterns += [compile_pattern(pattern.rstrip("/")) for pattern in patterns]
 
     def __call__(self, name: str) -> bool:
         if not self._patterns:

@@ -178,14 +178,17 @@ def _decode_checked(data: bytes, encoding: _Encoding, garbage: bytes) -> Iterato
     clean = data.translate(None, garbage)
     if len(clean) == len(data) and not len(data) % encoding.coded and b"=" not in data[: -encoding.coded]:
         try:
-            yield encoding.decode(data)
-            return
+            if not data.endswith(b"=" * encoding.coded):
+                yield encoding.decode(data)
+                return
         except ValueError:
             pass
     for at in range(0, len(good), encoding.coded):
         part = good[at : at + encoding.coded]
         try:
             if len(part) < encoding.coded or part.translate(None, garbage) != part:
+                raise ValueError(part)
+            if part.startswith(b"="):
                 raise ValueError(part)
             piece = encoding.decode(part)
         except ValueError:

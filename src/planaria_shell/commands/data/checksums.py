@@ -105,7 +105,9 @@ class _Check:
 
     def run(self, listing: str) -> bool:
         call, arguments = self.call, self.arguments
-        quiet, silent = arguments.has("quiet"), arguments.has("status")
+        # The last of them decides how much is said.
+        told = arguments.last(("quiet", "status", "w"))
+        quiet, silent, warns = told == "quiet", told == "status", told == "w"
         try:
             with call.open(listing) as source:
                 lines = source.read().split(b"\n")
@@ -124,12 +126,12 @@ class _Check:
             parsed = self.parse(text)
             if parsed is None:
                 bad_lines += 1
-                if arguments.has("w"):
+                if warns:
                     call.error(f"{shown_list}: {number}: improperly formatted {self.tag} checksum line")
                 continue
             proper += 1
             kind, digest, name = parsed
-            lead, shown = _shown_name(name)
+            lead, shown = _shown_name(name) if "\n" in name else ("", name)
             try:
                 with call.open(name) as source:
                     same = _digest(source, kind.make) == digest.lower()

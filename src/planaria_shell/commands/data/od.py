@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from planaria_shell.commands.data.xxd import blocks, window
 from planaria_shell.state.command import Process
 from planaria_shell.toolkit.invocation import Invocation, command
-from planaria_shell.toolkit.options import UsageError
+from planaria_shell.toolkit.options import UsageError, choose
 from planaria_shell.toolkit.quoting import quote
 from planaria_shell.toolkit.streams import file_chunks, reason
 
@@ -190,7 +190,7 @@ def od(call: Invocation) -> Generator[None, None, int]:
     process, arguments = call.process, call.arguments
     try:
         types: list[_Type] = []
-        order = arguments.value("endian") or "little"
+        order = choose(arguments.value("endian") or "little", ("little", "big"), "--endian")
         for name, value in arguments.given:
             if name == "t":
                 types += _types(value, order)
@@ -222,7 +222,7 @@ def od(call: Invocation) -> Generator[None, None, int]:
         nonlocal failed, opened
         for name in operands or ["-"]:
             try:
-                yield from file_chunks(process, name)
+                yield from file_chunks(process, name, None if length is None else skip + length - seen)
                 opened = True
             except OSError as error:
                 opened |= isinstance(error, IsADirectoryError)

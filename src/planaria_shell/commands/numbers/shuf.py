@@ -45,7 +45,12 @@ def shuf(call: Invocation) -> Generator[None, None, Status]:
             raise UsageError("multiple -i options specified", hint=False)
         match = re.fullmatch(r"(\d+)-(\d+)", ranges[0])
         if match is None or int(match[1]) > int(match[2]) + 1:
-            raise UsageError(f"invalid input range: {quote(ranges[0])}", hint=False)
+            # Said of the number that is none, and of both where each is one.
+            first, dash, last = ranges[0].partition("-")
+            wrong = ranges[0]
+            if dash and not (first.isdigit() and last.isdigit()):
+                wrong = last if first.isdigit() else first
+            raise UsageError(f"invalid input range: {quote(wrong)}", hint=False)
         if call.operands:
             raise UsageError(f"extra operand {quote(call.operands[0])}")
         items = range(int(match[1]), int(match[2]) + 1)

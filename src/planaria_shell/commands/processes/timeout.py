@@ -37,7 +37,7 @@ def timeout(call: Invocation) -> Generator[None, None, Status]:
     """
     arguments = call.arguments
     if len(call.operands) < 2:
-        raise UsageError("missing operand")
+        raise UsageError("")
     seconds = duration(call.operands[0])
     if seconds is None:
         raise UsageError(f"invalid time interval {quote(call.operands[0])}")

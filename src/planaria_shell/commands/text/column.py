@@ -39,6 +39,15 @@ def column(call: Invocation) -> Generator[None, None, int]:
     if arguments.has("r"):
         process.error("--tree is not there; use --table")
         return 1
+    if arguments.has(*"dEHNORTWemln") and not arguments.has("t", "J"):
+        process.error("option --table required for all --table-*")
+        return 1
+    if arguments.has("t") and arguments.has("x"):
+        process.error("mutually exclusive arguments: --table --fillrows")
+        return 1
+    if arguments.has("J") and not arguments.has("N"):
+        process.error("option --table-columns required for --json")
+        return 1
     status = 0
     lines: list[str] = []
     for name in arguments.operands or ["-"]:
@@ -60,7 +69,7 @@ def column(call: Invocation) -> Generator[None, None, int]:
     width = int(width_text)
     if arguments.has("J"):
         output = _json(lines, arguments)
-    elif arguments.has("t", "N", "R", "H", "O", "o"):
+    elif arguments.has("t"):
         try:
             output = _table(lines, arguments)
         except UsageError as error:
@@ -115,7 +124,7 @@ def _table(lines: list[str], arguments: Arguments) -> list[str]:
     names = given.split(",") if given else []
     header = bool(names) and not arguments.has("d")
     count = max([len(row) for row in rows] + [len(names)], default=0)
-    if header:
+    if header and rows:
         rows.insert(0, names + [""] * (count - len(names)))
     order = _numbers(arguments.value("O"), names, count)
     hidden = set(_numbers(arguments.value("H"), names, count))
@@ -128,9 +137,6 @@ def _table(lines: list[str], arguments: Arguments) -> list[str]:
     }
     output = []
     for row in rows:
-        if row == [] or row == [""]:
-            output.append("")
-            continue
         pieces = []
         for position, place in enumerate(places):
             cell = row[place] if place < len(row) else ""

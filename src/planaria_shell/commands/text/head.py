@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -10,8 +9,10 @@ from collections.abc import Generator, Iterator
 from planaria_shell.commands.text.line_counts import Amount, each_input, lines_of, parse_amount
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.invocation import Invocation, command
-from planaria_shell.toolkit.lines import records
 from planaria_shell.toolkit.streams import BLOCK, Source
+
+#: So much is read at once: what is behind the last line is lost for the next reader of a pipe.
+_BUFFER = 8192
 
 
 def _old_head(words: list[str]) -> list[str]:
@@ -51,23 +52,17 @@ def _head_lines(source: Source, amount: Amount, end: bytes) -> Iterator[bytes]:
             held.append(line)
             if len(held) > amount.number:
                 yield held.popleft()
+        source.unread(b"".join(held))
         return
     left = amount.number
-    if end == b"\n":
-        # No more is taken from the input than the lines: what follows is for its next reader. Few lines at
-        # first, since who reads the output may want no more.
-        lines = iter(source.readline, b"")
-        size = 16
-        while left > 0 and (some := list(itertools.islice(lines, min(left, size)))):
-            yield b"".join(some)
-            left -= len(some)
-            size = min(2 * size, 4096)
-        return
-    for line in records(source.chunks(), end):
+    while left > 0 and (block := source.read_some(_BUFFER)):
+        cut = 0
+        while left > 0 and (found := block.find(end, cut) + 1):
+            cut = found
+            left -= 1
+        yield block if left else block[:cut]
         if not left:
-            return
-        yield line
-        left -= 1
+            source.unread(block[cut:])
 
 
 def _head_bytes(source: Source, amount: Amount) -> Iterator[bytes]:
@@ -86,5 +81,6 @@ def _head_bytes(source: Source, amount: Amount) -> Iterator[bytes]:
             size -= len(held[0])
             yield held.popleft()
     rest = b"".join(held)
-    if len(rest) > amount.number:
-        yield rest[: len(rest) - amount.number]
+    cut = max(0, len(rest) - amount.number)
+    yield rest[:cut]
+    source.unread(rest[cut:])

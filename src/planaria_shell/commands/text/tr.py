@@ -294,7 +294,7 @@ def _table(
             "when translating with complemented character classes,\nstring2 must map all characters in the "
             "domain to one"
         )
-    if classes:
+    if classes and not complement:
         _check_cases(first, second)
     if truncate:
         members = members[: len(targets)]

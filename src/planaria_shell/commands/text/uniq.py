@@ -28,7 +28,10 @@ def _old_forms(words: list[str]) -> list[str]:
         if word == "--":
             return out + words[index:]
         match = re.fullmatch(r"-(\d+)(.*)", word)
-        if re.fullmatch(r"\+\d+", word):
+        if out and out[-1] in ("-f", "-s", "-w"):
+            # The value of an option, be it a wrong one.
+            out.append(word)
+        elif re.fullmatch(r"\+\d+", word):
             out += ["-s", word[1:]]
         elif match:
             out += ["-f", match[1]]

@@ -203,6 +203,10 @@ class _Translator:
 
     def _bracket(self) -> str:
         text = self.text
+        if re.compile(r"\[([:.=])[^\]\\]*\1\]").match(text, self.at):
+            kind = "named classes are" if text[self.at + 1] == ":" else "collating elements are not"
+            where = " only within a class" if text[self.at + 1] == ":" else ""
+            raise RegexError(f"POSIX {kind} supported{where}")
         self.at += 1
         parts = ["["]
         if text.startswith("^", self.at):

@@ -432,16 +432,25 @@ def compile_perl(
         raise RegexError(_perl_message(problem.msg)) from problem
 
 
+#: What Python's engine says of a pattern, by its beginning, and what PCRE2 does.
+_PERL_MESSAGES = {
+    "missing ), unterminated": "missing closing parenthesis",
+    "unterminated character set": "missing terminating ] for character class",
+    "unbalanced parenthesis": "unmatched closing parenthesis",
+    "nothing to repeat": "quantifier does not follow a repeatable item",
+    "multiple repeat": "quantifier does not follow a repeatable item",
+    "min repeat greater": "numbers out of order in {} quantifier",
+    "bad character range": "range out of order in character class",
+    "invalid group reference": "reference to non-existent subpattern",
+    "unknown group name": "reference to non-existent subpattern",
+    "look-behind requires": "lookbehind assertion is not fixed length",
+    "bad character in group name": "subpattern name must start with a non-digit",
+    "bad escape (end": "\\ at end of pattern",
+}
+
+
 def _perl_message(message: str) -> str:
-    if message.startswith("missing ), unterminated"):
-        return "missing closing parenthesis"
-    if message.startswith("unterminated character set"):
-        return "missing terminating ] for character class"
-    if message.startswith("unbalanced parenthesis"):
-        return "unmatched closing parenthesis"
-    if message.startswith(("nothing to repeat", "multiple repeat")):
-        return "quantifier does not follow a repeatable item"
-    return message
+    return next((said for start, said in _PERL_MESSAGES.items() if message.startswith(start)), message)
 
 
 def match_start(found: re.Match[str]) -> int:

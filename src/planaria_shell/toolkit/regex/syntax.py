@@ -229,7 +229,7 @@ class Parser:
             if char in "^$":
                 self.at += 1
                 return Assertion("line_start" if char == "^" else "line_end")
-            if first and (char in "*+?" or (char == "{" and self.tool in _STRICT)):
+            if first and (char in "*+?" or (char == "{" and (self.tool in _STRICT or self._at_interval()))):
                 return self._leading_operator(char)
         elif char == "^" and leading:
             self.at += 1
@@ -248,8 +248,18 @@ class Parser:
         self.at += 1
         if self.tool == "awk":
             return Character(char)
+        if char == "{":
+            self.at = self.text.index("}", self.at) + 1
+            char = "{...}"
         self.warnings.append(f"{char} at start of expression")
         return None
+
+    def _at_interval(self) -> bool:
+        """Whether grep reads an interval here, which repeats nothing."""
+        at = self.at
+        found = self.tool == "grep" and self._interval() is not None
+        self.at = at
+        return found
 
     def _at_end_of_branch(self, at: int) -> bool:
         return at == len(self.text) or self.text.startswith(("\\)", "\\|"), at)
@@ -349,6 +359,8 @@ class Parser:
         text, at = self.text, self.at + 1
         negated = text.startswith("^", at)
         at += negated
+        if at == len(text):
+            raise RegexError("Invalid regular expression" if self.tool == "grep" else str(unmatched))
         ranges: list[tuple[int, int]] = []
         classes: list[str] = []
         first = True

@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Iterator
 
 from planaria_shell.commands.archives.compression_formats import FORMATS, Format
-from planaria_shell.commands.archives.member_names import Excluder, Transformer
+from planaria_shell.commands.archives.member_names import VERSION_CONTROL, Excluder, Transformer
 from planaria_shell.state.command import Status
 from planaria_shell.toolkit.file_times import format_time
 from planaria_shell.toolkit.invocation import CommandError, Invocation
@@ -19,6 +19,16 @@ from planaria_shell.toolkit.streams import reason
 __all__ = ["Lister", "Tar", "misused"]
 
 _OPERATIONS = {"c": "c", "x": "x", "t": "t", "r": "r", "u": "u", "A": "A", "d": "d", "delete": "delete"}
+
+#: Options that affect only the operands behind them, and how they are shown.
+_POSITIONAL = {
+    "C": "-C", "X": "--exclude-from", "exclude": "--exclude", "exclude-vcs": "--exclude-vcs",
+    "exclude-vcs-ignores": "--exclude-vcs-ignores", "exclude-backups": "--exclude-backups",
+    "wildcards": "--wildcards", "no-wildcards": "--no-wildcards", "anchored": "--anchored",
+    "no-anchored": "--no-anchored", "ignore-case": "--ignore-case", "no-recursion": "--no-recursion",
+    "recursion": "--recursion",
+}  # fmt: skip
+_MISPLACED = "these options have no effect: only files behind them would be affected"
 
 
 def misused(message: str) -> UsageError:
@@ -48,10 +58,11 @@ class Tar:
             if not text.isdigit():
                 raise misused(f"{text}: Invalid number of elements")
             self.strip = int(text)
-        patterns = arguments.values("exclude")
-        for name in arguments.values("X"):
-            patterns += self._lines(name)
-        self.excluded = Excluder(patterns, arguments.has("exclude-vcs", "exclude-vcs-ignores"))
+        self.excluded = Excluder()
+        #: What is left out holds from its place on where files are stored, else everywhere.
+        self.in_order = self.operation in ("c", "r", "u")
+        for key, value in () if self.in_order else arguments:
+            self._exclude(key, value)
         self.transform = Transformer(arguments.values("transform"))
         self.kind = self._compression()
         self.reported: set[str] = set()
@@ -80,6 +91,18 @@ class Tar:
             raise self.fatal(f"{name}: Cannot open: {reason(error)}") from None
         end = b"\0" if self.call.arguments.has("null") else b"\n"
         return [os.fsdecode(line) for line in data.split(end) if line]
+
+    def _exclude(self, key: str, value: str | None) -> bool:
+        """Leave out what an option names; whether it is such an option."""
+        if key == "exclude":
+            self.excluded.add([value or ""])
+        elif key == "X":
+            self.excluded.add(self._lines(value or ""))
+        elif key in ("exclude-vcs", "exclude-vcs-ignores"):
+            self.excluded.add(VERSION_CONTROL)
+        else:
+            return False
+        return True
 
     def _compression(self) -> Format | None:
         arguments = self.call.arguments
@@ -125,9 +148,22 @@ class Tar:
         return 0
 
     def names(self) -> Iterator[tuple[str, str]]:
-        """Each operand with the directory it is in (`-C` holds from its place on)."""
+        """Each operand with the directory it is in (`-C` holds from its place on).
+
+        Options that hold from their place on and have no operand behind them are reported.
+        """
         directory = self.call.cwd
+        unused: list[str] = []
+        named = False
         for key, value in self.call.arguments:
+            if key in ("", "T"):
+                named = True
+                unused.clear()
+            elif named and key in _POSITIONAL:
+                shown = f" {quote(value)}" if value is not None else ""
+                unused.append(f"{_POSITIONAL[key]}{shown} has no effect")
+            if self.in_order and self._exclude(key, value):
+                continue
             if key == "C":
                 path = os.path.join(directory, value or "")
                 if not os.path.isdir(path):
@@ -140,6 +176,10 @@ class Tar:
                     yield name, directory
         for name in self.call.operands:
             yield name, directory
+        if self.in_order and unused:
+            self.problem(_MISPLACED)
+            for text in unused:
+                self.call.error(text)
 
     def directory(self) -> str:
         """The directory that all `-C` lead to."""

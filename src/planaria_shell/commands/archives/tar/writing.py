@@ -209,15 +209,14 @@ class _Writer:
 
 def create(tar: Tar) -> Generator[None, None, Status]:
     call = tar.call
-    names = list(tar.names())
-    if not names and not call.arguments.has("T"):
+    if not call.operands and not any(key in ("", "T") for key, _ in call.arguments):
         raise misused("Cowardly refusing to create an empty archive")
     try:
         target = call.create("/dev/stdout" if tar.file == "-" else tar.file)
     except OSError as error:
         raise tar.fatal(f"{tar.file}: Cannot open: {reason(error)}") from None
     writer = _Writer(tar, target, tar.kind)
-    for name, directory in names:
+    for name, directory in tar.names():
         yield from writer.add(name, directory, None)
     writer.close()
     if call.arguments.has("totals"):

@@ -52,7 +52,8 @@ def hexdump(call: Invocation) -> Generator[None, None, int]:
         nonlocal failed
         for name in arguments.operands or ["-"]:
             try:
-                yield from file_chunks(process, name)
+                wanted = None if length is None else skip + length - content.total
+                yield from file_chunks(process, name, wanted)
             except OSError as error:
                 process.error(f"{name}: {reason(error)}")
                 failed += 1

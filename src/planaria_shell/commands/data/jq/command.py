@@ -303,6 +303,9 @@ class _Inputs:
             yield self.process.stdin
             return
         for name in self.options.files:
+            if name == "-":
+                yield self.process.stdin
+                continue
             try:
                 with open(self.process.path(name), "rb") as file:
                     self.runtime.filename = name

@@ -78,7 +78,7 @@ class _Compiler(Predicates):
         if self.at < len(self.words):
             word = self.words[self.at]
             if word == ")":
-                raise wrong("invalid expression; you have too many ')'")
+                raise wrong(f"{'' if self.acts else 'invalid expression; '}you have too many ')'")
             raise self._misplaced(word)
         if self.acts:
             return test
@@ -87,7 +87,8 @@ class _Compiler(Predicates):
 
     def _misplaced(self, word: str) -> UsageError:
         self.call.error(f"paths must precede expression: `{word}'")
-        if self.previous in ("-name", "-iname", "-path", "-ipath", "-wholename"):
+        patterns = ("-name", "-iname", "-path", "-ipath", "-wholename")
+        if self.previous in patterns and os.path.lexists(self.call.path(word)):
             self.call.error(f"possible unquoted pattern after predicate `{self.previous}'?")
         return _Reported()
 
@@ -124,14 +125,14 @@ class _Compiler(Predicates):
                 self.at += 1
                 tests.append(self._not())
                 continue
-            if word is None or word in ("-o", "-or", ",", ")"):
+            if word is None or word in ("-o", "-or", "-a", "-and", ",", ")"):
                 break
             tests.append(self._not())
         if not tests:
             word = self._peek()
             before = self.words[self.at - 1] if self.at else ""
-            if word is None and before:
-                raise wrong(f"expected an expression after '{before}'")
+            if word is None:
+                raise wrong("invalid expression" if self.acts else f"expected an expression after '{before}'")
             if word == ")" and before == "(":
                 raise wrong("invalid expression; empty parentheses are not allowed.")
             if word == ")":
@@ -345,7 +346,7 @@ class _Compiler(Predicates):
             directory, base = os.path.split(entry.full.rstrip("/"))
             if entry.depth == 0 and entry.path in (".", ".."):
                 return entry.full, "./."
-            return directory or "/", "./" + base
+            return directory or "/", "./" + base + ("/" if entry.path.endswith("/") else "")
 
         if together:
 

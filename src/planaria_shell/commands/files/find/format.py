@@ -82,8 +82,10 @@ def _directory_part(entry: Entry) -> str:
 
 
 def _base_part(entry: Entry) -> str:
-    stripped = entry.path.rstrip("/")
-    return stripped.rpartition("/")[2] or entry.path
+    path = entry.path
+    base = path.rstrip("/").rpartition("/")[2]
+    # A starting point keeps its slash.
+    return base + "/" if base and path.endswith("/") else base or path
 
 
 def _below(entry: Entry) -> str:

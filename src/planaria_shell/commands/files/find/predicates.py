@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -212,7 +213,9 @@ class Predicates:
         def test(entry: Entry) -> bool:
             try:
                 status = entry.lstat() if self.settings.follow == "always" else os.stat(entry.full)
-            except OSError:
+            except OSError as error:
+                if error.errno not in (errno.ENOENT, errno.ENOTDIR):
+                    raise
                 status = entry.lstat()
             return type_letter(status.st_mode) in letters
 
@@ -408,6 +411,15 @@ class Predicates:
 
     def _find_cmin(self, word: str) -> Test:
         return self._age(word, "c", 60)
+
+    def _find_used(self, word: str) -> Test:
+        wanted = self._number(word)
+
+        def test(entry: Entry) -> bool:
+            status = entry.status()
+            return wanted((status.st_atime_ns - status.st_ctime_ns - 1) // (86400 * 10**9))
+
+        return test
 
     def _find_fstype(self, word: str) -> Test:
         name = self._argument(word)

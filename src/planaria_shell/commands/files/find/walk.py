@@ -168,6 +168,17 @@ def _walk_from(call: Invocation, settings: Settings, top: Entry, device: int) ->
         )
         return True
 
+    def dangles(entry: Entry) -> bool:
+        """Report a link that leads nowhere, but in circles, where links are followed."""
+        if not follow_all or not stack:
+            return False
+        try:
+            entry.status()
+        except OSError as error:
+            _complain(call, entry.path, error)
+            return True
+        return False
+
     def visible(entry: Entry) -> bool:
         return entry.depth >= settings.lowest
 
@@ -193,7 +204,7 @@ def _walk_from(call: Invocation, settings: Settings, top: Entry, device: int) ->
                     yield parent
                 continue
         first = None
-        if loops(entry):
+        if loops(entry) or dangles(entry):
             continue
         if settings.contents_first:
             if not enter(entry) and visible(entry):

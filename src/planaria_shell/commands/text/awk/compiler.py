@@ -438,7 +438,7 @@ class Compiler(Expressions, Blocks):
 
     def _print(self, node: Print) -> None:
         if node.formatted:
-            code = self.formatted(node.arguments)
+            code = self.formatted(node.arguments) if node.arguments else "no_format()"
         else:
             changed = self.analysis.assigned_special
             between = "R.OFS" if "OFS" in changed else "' '"

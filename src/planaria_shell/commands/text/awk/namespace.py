@@ -52,6 +52,10 @@ def _float_text(template: str, value: float) -> str:
     return template % value if value - value == 0.0 else format_values(template, (value,))
 
 
+def _no_format() -> str:
+    raise fatal("printf: no arguments")
+
+
 #: What compiled programs find under these names.
 NAMESPACE: dict[str, Any] = {
     "Array": Array, "Input": Input, "Regexp": Regexp,
@@ -61,6 +65,7 @@ NAMESPACE: dict[str, Any] = {
     "integer_text": _integer_text, "NO_FIELD": NO_FIELD, "float_text": _float_text,
     "lower_case": lower_case, "upper_case": upper_case,
     "numbers": numbers, "sum_from": sum_from, "text_columns": text_columns,
+    "no_format": _no_format,
 }  # fmt: skip
 #: What they begin with.
 PROLOGUE = (

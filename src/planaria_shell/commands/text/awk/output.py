@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, BinaryIO
 from planaria_shell.commands.text.awk.records import RecordReader
 from planaria_shell.commands.text.awk.syntax import fatal
 from planaria_shell.state.command import Process
-from planaria_shell.toolkit.streams import encode, reason
+from planaria_shell.toolkit.streams import decode, encode, reason
+
+#: What is printed to a pipe or a file waits for so many bytes.
+_BUFFER = 4096
 
 
 class Sink:
@@ -35,9 +38,10 @@ class Sink:
 class StandardSink(Sink):
     """Standard output under its name: in order with what is printed without one."""
 
-    def __init__(self, printed: list[str]) -> None:
+    def __init__(self, printed: list[str], flush: Callable[[], None]) -> None:
         super().__init__(lambda data: None, None, None)
         self.printed = printed
+        self.flush = flush  # type: ignore[method-assign]
 
     def add(self, text: str) -> None:
         self.printed.append(text)
@@ -59,6 +63,8 @@ class Printing:
     sinks: dict[str, Sink]
     readers: dict[str, RecordReader]
     command_status: dict[str, int]
+    #: The program has ended: only what is open is left to be closed.
+    ending = False
 
     if TYPE_CHECKING:
 
@@ -74,6 +80,14 @@ class Printing:
                 self.process.stdout.write(data)
             else:
                 self.edited.append(data)
+
+    def _flush_blocks(self) -> None:
+        """Write what a buffer does not hold."""
+        data = encode("".join(self.printed))
+        cut = len(data) // _BUFFER * _BUFFER
+        if cut and self.edited is None:
+            self.process.stdout.write(data[:cut])
+            self.printed[:] = [decode(data[cut:])] if cut < len(data) else []
 
     def flush_all(self) -> None:
         self.flush()
@@ -91,9 +105,10 @@ class Printing:
 
     def _open_sink(self, redirection: str, name: str) -> Sink:
         if redirection in ("|", "|&"):
+            self.flush_all()
             return Sink(lambda data: None, None, name)
         if name in ("/dev/stdout", "-", "/dev/fd/1"):
-            return StandardSink(self.printed)
+            return StandardSink(self.printed, self.flush)
         if name in ("/dev/stderr", "/dev/fd/2"):
             return UnbufferedSink(self.process.stderr.write, None, None)
         if not name:
@@ -130,7 +145,8 @@ class Printing:
         if sink is not None:
             status = 0.0
             if sink.shell is not None:
-                self.flush_all()
+                if not self.ending:
+                    self.flush_all()
                 status = float(self.process.run(["sh", "-c", sink.shell], stdin=encode("".join(sink.parts))))
             else:
                 sink.flush()
@@ -144,9 +160,11 @@ class Printing:
 
     def close_all(self) -> None:
         """The end of the program: everything is written, and commands that are printed to run."""
-        self.flush()
-        for name in list(self.sinks):
+        # What was printed since a command began waits in the buffer until that has ended.
+        self.ending = True
+        for name in reversed(list(self.sinks)):
             self.close(name)
+        self.flush()
         self.close_current()
 
     def system(self, script: str) -> float:
@@ -155,6 +173,9 @@ class Printing:
 
     def pass_on(self) -> Generator[None, None, None]:
         """Write what was printed and let the reader run when it should."""
-        self.flush()
+        if any(sink.shell is not None for sink in self.sinks.values()):
+            self._flush_blocks()
+        else:
+            self.flush()
         if self.process.stdout.full:
             yield

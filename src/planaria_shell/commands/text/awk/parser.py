@@ -282,8 +282,6 @@ class _Parser(ExpressionParser):
             statement.redirection = self.advance().kind
             statement.destination = self._concatenation()
         self.no_greater = before
-        if formatted and not arguments:
-            raise self.error("printf: no format")
         return statement
 
     # Expressions, from the weakest binding to the strongest.

@@ -95,7 +95,8 @@ def _one(directive: str, kind: str, value: Any, text: Callable[[Any], str]) -> s
         return _pad(directive.partition(".")[0], _character(value))
     amount = number(value)
     if amount - amount != 0.0:
-        return _pad(directive.partition(".")[0].replace("0", "", 1), special_text(amount))
+        # In no field of a width.
+        return special_text(amount)
     if kind in "di":
         if not amount and _NO_DIGITS.search(directive):
             return _pad(directive.partition(".")[0], "")

@@ -67,7 +67,7 @@ class Runtime(Printing):
         #: Whether str.split() cuts this record as FS=" " does.
         self.plain = False
         self.NR = self.FNR = self.RSTART = self.ARGIND = 0.0
-        self.RLENGTH = -1.0
+        self.RLENGTH = 0.0
         self.FS = " "
         self.OFS, self.ORS, self.RS, self.RT, self.SUBSEP = " ", "\n", "\n", "", "\x1c"
         self.CONVFMT = self.OFMT = "%.6g"
@@ -449,8 +449,8 @@ class Runtime(Printing):
         """Read a record of a file or of a command's output into `result`."""
         reader = self.readers.get(name)
         if reader is None:
-            self.flush_all()
             if command:
+                self.flush_all()
                 collector = Collector()
                 coprocess = self.sinks.pop(name, None)
                 given = None if coprocess is None else encode("".join(coprocess.parts))

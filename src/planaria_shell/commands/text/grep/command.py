@@ -87,6 +87,12 @@ def grep(call: Invocation) -> Generator[None, None, Status]:
             if not operands:
                 raise UsageError("")
             settings.patterns = operands.pop(0).split("\n")
+        output = settings.output
+        unmatchable = output.invert and settings.patterns == [""]
+        unmatchable = unmatchable and not (settings.words or settings.whole_lines)
+        if (output.max_count == 0 or unmatchable) and output.list_files != "L":
+            # Nothing can be selected, so nothing is read, and not even a count is written.
+            return 1
         pattern = compile_patterns(
             settings.patterns,
             settings.matcher,
@@ -100,11 +106,6 @@ def grep(call: Invocation) -> Generator[None, None, Status]:
         return 2
     for warning in pattern.warnings:
         process.error(f"warning: {warning}")
-    output = settings.output
-    unmatchable = output.invert and settings.patterns == [""] and not (settings.words or settings.whole_lines)
-    if (output.max_count == 0 or unmatchable) and output.list_files != "L":
-        # Nothing can be selected, so nothing is read, and not even a count is written.
-        return 1
     recursive = settings.directories == "recurse"
     if not operands:
         operands = ["."] if recursive else ["-"]
@@ -125,6 +126,10 @@ def grep(call: Invocation) -> Generator[None, None, Status]:
             if not settings.silent:
                 search.write()
                 process.error(f"{name}: {message}")
+            if settings.directories == "read" and (output.count or output.list_files == "L"):
+                # A directory is a file in which nothing is found.
+                search.begin(name)
+                search.whole(b"")
             continue
         opened = False
         source: Source | None
@@ -322,9 +327,9 @@ def _files(
                 if _excluded_directory(operand, settings):
                     continue
                 yield from _walk(process.path(operand), "" if bare else operand, settings)
-            elif settings.directories == "read" and not _excluded_file(operand, settings):
+            elif settings.directories == "read" and not _excluded_directory(operand, settings):
                 yield operand, "", "Is a directory"
-        elif not _excluded_file(operand, settings):
+        elif not _excluded_file(operand, settings) or not os.path.exists(process.path(operand)):
             yield operand, "", ""
 
 

@@ -6,6 +6,7 @@ matches are ever cut out.
 
 from __future__ import annotations
 
+import os
 import re
 from collections import deque
 from collections.abc import Generator, Iterator
@@ -18,12 +19,16 @@ from planaria_shell.toolkit.regex.posix import match_start
 from planaria_shell.toolkit.streams import decode, encode
 
 _INVALID = re.compile("[\udc80-\udcff]")
+#: Digits of the largest offset.
+_WIDEST = 19
 
 
 class Chunks(Protocol):
     """What can be searched."""
 
     def chunks(self) -> Iterator[bytes]: ...
+
+    def unread(self, data: bytes) -> None: ...
 
 
 @dataclass
@@ -95,8 +100,6 @@ class Search:
         self.before = output.before or 0
         self.after = output.after or 0
         self.context = self.printing and (output.grouped or bool(self.before or self.after))
-        if output.only_matching:
-            self.before = self.after = 0
         #: Whole lines are printed, or only what matches, with the file's name and perhaps the line's number.
         self.plain = self.printing and not (
             output.offsets or output.colors or self.context
@@ -143,6 +146,19 @@ class Search:
         self.kept.clear()
         # Whether lines were left out since the last printed one; between files there always are.
         self.skipped = True
+        #: Of line numbers and offsets.
+        self.widths = self._widths() if output.initial_tab else (0, 0)
+        #: With -m: what follows the last selected line, which others may read.
+        self.behind: list[str] = []
+        self.parts: list[bytes] = []
+
+    def _widths(self) -> tuple[int, int]:
+        """So wide that all numbers of a file are aligned, and any numbers of another input."""
+        try:
+            size = os.stat(self.process.path(self.name)).st_size
+        except OSError:
+            return _WIDEST, _WIDEST
+        return len(str(size + 1)), len(str(size))
 
     def run(self, source: Chunks) -> Generator[None, None, bool]:
         """Search to the end, or to where the answer is known; whether a line was selected."""
@@ -157,6 +173,8 @@ class Search:
                         yield
                 if self.done:
                     break
+        if self.behind:
+            source.unread(encode("".join(self.behind)) + b"".join(self.parts))
         return self._finish()
 
     def leaves_out(self, data: bytes) -> bool:
@@ -192,7 +210,7 @@ class Search:
         """Say what is said at an input's end; whether a line was selected."""
         output = self.output
         if self.binary and output.binary == "without-match":
-            return False
+            self.selected = 0
         if output.count:
             self.waiting.append(f"{self.prefix}{self.selected}\n")
         elif output.list_files and bool(self.selected) == (output.list_files == "l"):
@@ -208,17 +226,19 @@ class Search:
     def _texts(self, source: Chunks) -> Iterator[str]:
         """The input in texts of whole lines, each ended by its end."""
         end = self.end.encode()
-        parts: list[bytes] = []
+        parts = self.parts
         for chunk in source.chunks():
             cut = chunk.rfind(end) + 1
             if not cut:
                 parts.append(chunk)
                 continue
-            parts.append(chunk[:cut])
-            yield decode(b"".join(parts))
-            parts = [chunk[cut:]] if cut < len(chunk) else []
+            text = decode(b"".join(parts) + chunk[:cut])
+            parts[:] = [chunk[cut:]] if cut < len(chunk) else []
+            yield text
         if parts:
-            yield decode(b"".join(parts)) + self.end
+            text = decode(b"".join(parts)) + self.end
+            parts.clear()
+            yield text
 
     def _matching(self, text: str) -> Iterator[tuple[int, int]]:
         """Where the lines that match begin and end (after their newline)."""
@@ -298,6 +318,8 @@ class Search:
                 return
             if self.selected == output.max_count:
                 break
+        if self.selected == output.max_count:
+            self.behind.append(text[position:])
         if self.context:
             self._gap(text, position, len(text))
         elif output.numbers:
@@ -405,9 +427,10 @@ class Search:
     def _print_selected(self, text: str, start: int, end: int) -> None:
         output = self.output
         if self.context:
-            if output.printed and self.skipped and output.separator is not None:
+            shown = not (output.only_matching and output.invert)
+            if output.printed and self.skipped and output.separator is not None and shown:
                 self.waiting.append(output.paint("se", output.separator) + "\n")
-            for line, number, offset in self.kept:
+            for line, number, offset in () if output.only_matching else self.kept:
                 self._print_line(line, "-", number, offset)
             self.kept.clear()
             self.skipped = False
@@ -426,15 +449,15 @@ class Search:
         name = self.output.paint("fn", self.name)
         return name + ("\0" if self.output.null_names else self.output.paint("se", separator))
 
-    def _prefix(self, separator: str, number: int, offset: int) -> str:
+    def _prefix(self, separator: str, number: int, offset: int, line: str) -> str:
         output = self.output
         mark = output.paint("se", separator)
         prefix = self._name(separator)
         if output.numbers:
-            prefix += output.paint("ln", f"{number:{3 if output.initial_tab else 0}}") + mark
+            prefix += output.paint("ln", f"{number:{self.widths[0]}}") + mark
         if output.offsets:
-            prefix += output.paint("bn", f"{offset:{3 if output.initial_tab else 0}}") + mark
-        return prefix + "\t" if output.initial_tab and prefix else prefix
+            prefix += output.paint("bn", f"{offset:{self.widths[1]}}") + mark
+        return prefix + "\t" if output.initial_tab and prefix and line else prefix
 
     def _print_line(self, line: str, separator: str, number: int, offset: int) -> None:
         output = self.output
@@ -450,18 +473,18 @@ class Search:
                 pieces.append(output.paint("ms" if selected else "mc", body[start:end]))
                 position = end
             line = "".join(pieces) + output.paint(whole, body[position:]) + self.end
-        self.waiting.append(self._prefix(separator, number, offset) + line)
+        self.waiting.append(self._prefix(separator, number, offset, line.removesuffix(self.end)) + line)
 
     def _print_matches(self, line: str, offset: int) -> None:
         output = self.output
         body = line.removesuffix(self.end)
-        prefix = self._prefix(":", self.line_number, offset)
+        prefix = self._prefix(":", self.line_number, offset, body)
         for start, end in self._matches(body):
             if output.binary != "text" and _INVALID.search(body, start, end):
                 self.invalid = True
                 continue
             if output.offsets:
-                prefix = self._prefix(":", self.line_number, offset + _size(body, 0, start))
+                prefix = self._prefix(":", self.line_number, offset + _size(body, 0, start), body)
             self.waiting.append(f"{prefix}{output.paint('ms', body[start:end])}{self.end}")
 
     def _matches(self, body: str) -> Iterator[tuple[int, int]]:

@@ -64,7 +64,12 @@ def sed(call: Invocation) -> Generator[None, None, Status]:
         ):
             raise ScriptError("-e expression #1, char 0: e/r/w commands disabled in sandbox mode")
         source = LineSource(
-            process, operands or ["-"], end, separate=in_place or "s" in given, in_place=in_place
+            process,
+            operands or ["-"],
+            end,
+            separate=in_place or "s" in given,
+            in_place=in_place,
+            unbuffered="u" in given,
         )
         call.files.callback(source.abandon)
         machine = Machine(

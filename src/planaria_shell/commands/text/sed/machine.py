@@ -113,7 +113,7 @@ class Machine:
                     output.parts.append(self.space + end)
                 else:
                     output.line(self.space, self.ended)
-            if self.appended:
+            if self.appended or (self.quitting and at == finish):
                 self.flush_appended()
             if len(self.output.parts) > 512:
                 self.output.flush()
@@ -130,6 +130,7 @@ class Machine:
         if self.source.separate:
             self.line_number = 0
             self.hold, self.hold_ended = "", True
+            self.readers.clear()
             for reset in self.resets:
                 reset()
 
@@ -144,14 +145,13 @@ class Machine:
         return True
 
     def flush_appended(self) -> None:
-        """Print what a, r and R have put aside."""
+        """Print what a, r and R have put aside, after a newline where one is missing, be it only that."""
+        self.output.text("")
         for kind, text in self.appended:
             if kind == "text":
                 self.output.text(text)
-            elif kind == "file":
-                self._copy_file(text)
             else:
-                self._copy_line(text)
+                self._copy_file(text)
         self.appended.clear()
 
     def _copy_file(self, name: str) -> None:
@@ -164,7 +164,7 @@ class Machine:
             for chunk in source.chunks():
                 self.output.text(decode(chunk))
 
-    def _copy_line(self, name: str) -> None:
+    def _append_line(self, name: str) -> None:
         if name not in self.readers:
             try:
                 opened = open_input(self.process, name)
@@ -176,7 +176,7 @@ class Machine:
         source = self.readers[name]
         line = source.readline() if source is not None else b""
         if line:
-            self.output.text(decode(line))
+            self.appended.append(("text", decode(line)))
 
     # Addresses.
 
@@ -206,24 +206,33 @@ class Machine:
         return lambda: self.matches(pattern)
 
     def _range(self, first: Address, second: Address) -> Callable[[], bool]:
-        starts = self._test(first) if first.kind != "zero" else lambda: False
+        begins = self._test(first) if first.kind != "zero" else lambda: False
         ends = self._test(second) if second.kind in ("regex", "last") else None
         active = first.kind == "zero"
+        begun = False
         last = 0
 
+        def starts() -> bool:
+            # A number begins its range once, within it when its line was not seen here.
+            number = self.line_number
+            if first.kind != "line" or number <= first.number:
+                return begins()
+            return not begun and (second.kind != "line" or number <= second.number)
+
         def test() -> bool:
-            nonlocal active, last
+            nonlocal active, begun, last
             number = self.line_number
             if active:
                 if ends is not None:
                     active = not ends()
                     return True
                 active = number < last
-                if number <= last:
+                if number <= last or second.kind != "line":
                     return True
                 # The script skipped lines: the range had ended before this one.
             if not starts():
                 return False
+            begun = True
             if ends is not None:
                 active = not (second.kind == "last" and ends())
                 return True
@@ -237,8 +246,8 @@ class Machine:
             return True
 
         def reset() -> None:
-            nonlocal active
-            active = first.kind == "zero"
+            nonlocal active, begun
+            active, begun = first.kind == "zero", False
 
         self.resets.append(reset)
 
@@ -292,7 +301,7 @@ class Machine:
             case "r":
                 return lambda: self.appended.append(("file", text))
             case "R":
-                return lambda: self.appended.append(("line", text))
+                return lambda: self._append_line(text)
             case "i":
                 return lambda: self.output.text(text)
             case "c":
@@ -311,7 +320,9 @@ class Machine:
                 return self._quit(command.number or 0, command.name == "q")
             case "l":
                 width = command.number
-                return lambda: self.output.text(visible(self.space, self.wrap if width is None else width))
+                return lambda: self.output.text(
+                    visible(self.space, self.wrap if width is None else width, self.end)
+                )
             case "y":
                 table = command.table
 
@@ -358,10 +369,10 @@ class Machine:
         return decode(b"".join(sink.parts)).removesuffix("\n")
 
     def number(self) -> None:
-        self.output.text(f"{self.line_number}\n")
+        self.output.text(f"{self.line_number}{self.end}")
 
     def file_name(self) -> None:
-        self.output.text(f"{self.source.name}\n")
+        self.output.text(f"{self.source.name}{self.end}")
 
     def delete(self) -> int:
         return self.discard

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from planaria_shell.commands.text.sed.replacement import Substitution, parse_replacement
 from planaria_shell.toolkit.regex.posix import Pattern, compile_basic, compile_extended
 from planaria_shell.toolkit.regex.syntax import RegexError, escaped_character
+from planaria_shell.toolkit.streams import encode
 
 
 class ScriptError(Exception):
@@ -74,7 +75,8 @@ class ScriptParser:
                 break
             start += len(piece.text) + 1
         if piece.origin.startswith("-e"):
-            return ScriptError(f"{piece.origin}, char {at - start}: {message}")
+            # Characters are bytes here.
+            return ScriptError(f"{piece.origin}, char {len(encode(self.text[start:at]))}: {message}")
         line = self.text.count("\n", start, at) + 1
         return ScriptError(f"{piece.origin} line {line}: {message}")
 
@@ -216,7 +218,7 @@ class ScriptParser:
             delimiter = char if char == "/" else self._next()
             source = self._delimited(delimiter, regex=True)
             if source is None:
-                raise self.error("unterminated address regex", len(self.text))
+                raise self.error("unterminated address regex")
             fold = multiline = False
             while self._peek() in ("I", "M") and self._peek():
                 fold |= self._peek() == "I"
@@ -226,11 +228,14 @@ class ScriptParser:
         return None
 
     def _delimited(self, delimiter: str, regex: bool) -> str | None:
-        """The text up to an unescaped delimiter; None when there is none."""
+        """The text up to an unescaped delimiter; None when there is none on the line, where it stops."""
         parts: list[str] = []
         bracket = False
         while self.at < len(self.text):
             char = self._next()
+            if char == "\n":
+                self.at -= 1
+                return None
             if bracket:
                 parts.append(char)
                 if char == "[" and self._peek() in (":", ".", "=") and self._peek():
@@ -251,8 +256,6 @@ class ScriptParser:
                     parts.append("\n")
                 else:
                     parts.append(char + following)
-            elif char == "\n" and regex:
-                return None
             else:
                 parts.append(char)
                 if char == "[" and regex:
@@ -289,6 +292,7 @@ class ScriptParser:
         self._skip(" \t")
         name = self._line()
         if not name:
+            self.at = min(self.at + 1, len(self.text))
             raise self.error("missing filename in r/R/w/W commands")
         return name
 
@@ -356,17 +360,17 @@ class ScriptParser:
                     parts.append(self._next())
             else:
                 parts.append(char)
-        return "".join(parts) + "\n" if parts else ""
+        if self.text[self.at - 1] == "\n":
+            return "".join(parts) + "\n"
+        return "".join(parts) + ("\0" if self.null_data else "\n") if parts else ""
 
     def _substitution(self) -> Substitution:
         delimiter = self._next()
         unterminated = "unterminated `s' command"
-        source = self._delimited(delimiter, regex=True) if delimiter not in ("", "\n", "\\") else None
-        if source is None:
-            raise self.error(unterminated, len(self.text))
-        target = self._delimited(delimiter, regex=False)
-        if target is None:
-            raise self.error(unterminated, len(self.text))
+        source = self._delimited(delimiter, regex=True) if delimiter not in ("", "\n") else None
+        target = self._delimited(delimiter, regex=False) if source is not None else None
+        if source is None or target is None:
+            raise self.error(unterminated, min(self.at, len(self.text)))
         result = Substitution(None, parse_replacement(target))
         fold = multiline = numbered = False
         while True:
@@ -403,12 +407,12 @@ class ScriptParser:
                 break
             elif char not in " \t\r":
                 raise self.error("unknown option to `s'")
+        if self._peek() in (";", "\n"):
+            self.at += 1
         result.pattern = self._compile(source, fold, multiline)
         groups = result.pattern.groups if result.pattern else 9
         if result.replacement.groups > groups:
             raise self.error(f"invalid reference \\{result.replacement.groups} on `s' command's RHS")
-        if self._peek() in (";", "\n"):
-            self.at += 1
         return result
 
     def _transliteration(self) -> dict[int, str]:
@@ -417,16 +421,13 @@ class ScriptParser:
         for _ in range(2):
             text = self._delimited(delimiter, regex=False)
             if text is None:
-                raise self.error("unterminated `y' command", len(self.text))
+                raise self.error("unterminated `y' command")
             characters: list[str] = []
             at = 0
             while at < len(text):
                 if text[at] == "\\" and at + 1 < len(text):
-                    if text[at + 1] == "\\":
-                        characters.append("\\")
-                        at += 2
-                        continue
-                    named = escaped_character(text, at + 1, "sed")
+                    at += 1
+                    named = escaped_character(text, at, "sed") if text[at] != "\n" else None
                     if named:
                         characters.append(named[0])
                         at = named[1]

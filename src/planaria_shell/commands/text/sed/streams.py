@@ -50,13 +50,22 @@ class LineSource:
     """The lines of the operands one after the other, with one line of look-ahead for `$`."""
 
     def __init__(
-        self, process: Process, names: list[str], end: str, *, separate: bool, in_place: bool
+        self,
+        process: Process,
+        names: list[str],
+        end: str,
+        *,
+        separate: bool,
+        in_place: bool,
+        unbuffered: bool = False,
     ) -> None:
         self.process = process
         self.names = names
         self.end = end
         self.separate = separate
         self.in_place = in_place
+        #: Each line is read when it is wanted, so that others find what follows, also in a pipe.
+        self.unbuffered = unbuffered and end == "\n"
         self.failed = 0
         self.name = "-"
         self.next_file = 0
@@ -89,7 +98,7 @@ class LineSource:
                 self.process.error(f"can't read {name}: {reason(problem)}")
                 self.failed = 2
                 continue
-            self.chunks = self.source.chunks()
+            self.chunks = iter(self.source.readline, b"") if self.unbuffered else self.source.chunks()
             self.name = name
             self.on_open(name)
             return True
@@ -102,7 +111,10 @@ class LineSource:
             self.on_close()
 
     def close(self) -> None:
-        """Close the file being read."""
+        """Close the file being read, and leave what follows in it to others."""
+        if self.source is not None:
+            rest = "".join(line + self.end for line in reversed(self.lines))
+            self.source.unread(encode((rest.removesuffix(self.end) if self.unended else rest) + self.tail))
         self._close()
 
     def abandon(self) -> None:
@@ -200,14 +212,14 @@ _VISIBLE = {
 }  # fmt: skip
 
 
-def visible(text: str, width: int) -> str:
-    """The text as the l command shows it, folded to a width (0 and 1: not folded)."""
+def visible(text: str, width: int, end: str) -> str:
+    """The text as the l command shows it, in lines that end so, folded to a width (0 and 1: not folded)."""
     lines: list[str] = []
     line = ""
     for byte in encode(text):
         shown = _VISIBLE.get(byte) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")
         if width > 0 and len(line) + len(shown) > width - 1:
-            lines.append(line + "\\\n")
+            lines.append(line + "\\" + end)
             line = ""
         line += shown
-    return "".join(lines) + line + "$\n"
+    return "".join(lines) + line + "$" + end

@@ -227,7 +227,7 @@ def _check(call: Invocation, order: Order, name: str, end: bytes, unique: bool, 
     try:
         source = call.open(name)
     except OSError as error:
-        raise CommandError(f"cannot read: {shell_quote(name)}: {reason(error)}", 2) from None
+        raise CommandError(f"open failed: {shell_quote(name)}: {reason(error)}", 2) from None
     previous: bytes | None = None
     with source:
         for number, line in enumerate(records(source.chunks(), end), 1):

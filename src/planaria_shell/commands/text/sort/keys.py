@@ -46,7 +46,6 @@ _NOT_DICTIONARY = bytes(b for b in range(256) if not (bytes([b]).isalnum() or b 
 
 _NOT_PRINTABLE = bytes(b for b in range(256) if not 32 <= b < 127)
 
-_NOT_BOTH = bytes(b for b in range(256) if not (bytes([b]).isalnum() or b == 32))
 
 _UPPER = bytes(range(256)).upper()
 
@@ -84,7 +83,9 @@ class Ordering:
     def check(self) -> None:
         exclusive = [letter for letter in "ghnMRV" if letter in self.kinds]
         if len(exclusive) > 1 or (set("ghnM") & self.kinds and set("di") & self.kinds):
-            shown = "".join(letter for letter in "dfghinMRV" if letter in self.kinds and letter != "f")
+            # `d` has what `i` does in it.
+            kinds = self.kinds - {"i"} if "d" in self.kinds else self.kinds
+            shown = "".join(letter for letter in "dfghinMRV" if letter in kinds)
             raise UsageError(f"options '-{shown}' are incompatible", hint=False)
 
 
@@ -309,7 +310,8 @@ def _transform(ordering: Ordering, salt: bytes) -> _KeyFunction | None:
     table = _UPPER if "f" in kinds else None
     delete = b""
     if "d" in kinds:
-        delete = _NOT_BOTH if "i" in kinds else _NOT_DICTIONARY
+        # It leaves out what `i` does, but not tabs.
+        delete = _NOT_DICTIONARY
     elif "i" in kinds:
         delete = _NOT_PRINTABLE
     if "R" in kinds:
