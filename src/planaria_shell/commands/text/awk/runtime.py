@@ -54,6 +54,15 @@ class Exit(Exception):
 class Runtime(Printing):
     """One run of a program."""
 
+    __slots__ = (
+        "ARGC", "ARGIND", "CONVFMT", "ERRNO", "FIELDWIDTHS", "FILENAME", "FNR", "FPAT", "FS",
+        "IGNORECASE", "NR", "OFMT", "OFS", "ORS", "RLENGTH", "RS", "RSTART", "RT", "SUBSEP", "argument",
+        "arguments", "assign_variable", "command_status", "conversion", "edited", "environment",
+        "exit_status", "fields", "fold", "functions", "in_place", "information", "output_conversion",
+        "patterns", "place_known", "plain", "printed", "problem", "process", "read_a_file", "reader",
+        "readers", "record", "record_pattern", "result", "sinks", "split", "stale", "symbols",
+    )  # fmt: skip
+
     def __init__(self, process: Process, arguments: list[str]) -> None:
         self.process = process
         self.conversion = Conversion()

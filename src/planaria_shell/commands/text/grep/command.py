@@ -38,7 +38,7 @@ class _Failure(Exception):
         self.usage = usage
 
 
-@dataclass
+@dataclass(slots=True)
 class _Settings:
     """The command line, read."""
 
@@ -88,7 +88,7 @@ def grep(call: Invocation) -> Generator[None, None, Status]:
                 raise UsageError("")
             settings.patterns = operands.pop(0).split("\n")
         pattern = compile_patterns(
-            settings.patterns,
+            tuple(settings.patterns),
             settings.matcher,
             fold=settings.fold,
             words=settings.words,

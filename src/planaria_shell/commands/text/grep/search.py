@@ -26,7 +26,7 @@ class Chunks(Protocol):
     def chunks(self) -> Iterator[bytes]: ...
 
 
-@dataclass
+@dataclass(slots=True)
 class Output:
     """How selected lines are shown; the fields are grep's options."""
 
