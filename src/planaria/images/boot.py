@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
+from planaria.executors.system_changes import changed
 from planaria.files.layout import standard_layout
 from planaria.limits import Guard, Stopped
 from planaria.machine.booting import run_source, set_stack_limits
@@ -115,6 +116,8 @@ def boot_image(recipe: Recipe) -> Image:
     def answer(request: bytes) -> bytes:
         if request[:1] == b"Z":
             make_immortal(machine.memory, request[1:])
+        if request[:1] == b"F":
+            return encode(changed(machine, files, decode(request[1:]), may_interrupt=False))
         if request[:1] == b"H":
             return _watch(machine, *decode(request[1:]))
         if request[:1] == b"T":
@@ -124,9 +127,10 @@ def boot_image(recipe: Recipe) -> Image:
         reports.append(request)
         return b""
 
+    # Times that stand still, also those of files.
+    files = standard_layout(library=library(), clock=lambda: 0, random=bytes)
     wasi = Wasi(
-        # Times that stand still, also those of files.
-        standard_layout(library=library(), clock=lambda: 0, random=bytes),
+        files,
         clock=FrozenClock(BUILD_TIME),
         random=SeededRandom(0),
         on_output=lambda _descriptor, data: printed.append(data),

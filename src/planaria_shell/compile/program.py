@@ -15,7 +15,7 @@ from planaria_shell.syntax.history_expansion import HistoryError, expand_line
 from planaria_shell.syntax.nodes import Sequence, Simple, last_command
 from planaria_shell.syntax.parser import parser_of
 
-__all__ = ["Program", "TypedProgram", "Unit"]
+__all__ = ["Program", "TypedProgram", "Unit", "forget_programs"]
 
 _MOST = 512
 #: The line that is read next, behind empty ones and comments.
@@ -23,6 +23,11 @@ _NEXT_LINE = re.compile(r"(?:[ \t]*(?:#.*)?\n)*(.*)")
 #: What changes how a text is parsed: `shopt -s extglob` and `set -o posix`.
 Grammar = tuple[bool, bool]
 _cache: dict[tuple[str, int, Grammar], Program] = {}
+
+
+def forget_programs() -> None:
+    """Keep no text's program any longer."""
+    _cache.clear()
 
 
 def _grammar(shell: Interpreter) -> Grammar:
