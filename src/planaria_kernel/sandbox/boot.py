@@ -6,7 +6,6 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from planaria_kernel import startup
 from planaria_kernel.execution.held_streams import HeldStreams
@@ -16,8 +15,6 @@ from planaria_kernel.protocol import encode
 from planaria_kernel.sandbox.bash import SessionShell
 from planaria_kernel.sandbox.freeze import settle
 from planaria_kernel.sandbox.mailbox import Mailbox
-from planaria_kernel.sandbox.shell_warmup import scripts
-from planaria_shell.compile.program import forget_programs
 
 __all__ = ["start"]
 
@@ -54,21 +51,12 @@ def start(call_host: Callable[[bytes], bytes], tier_modules: Sequence[str]) -> N
     kernel = startup.start(call_host, sandbox=True, streams=HeldStreams(call_host))
     link.connect(Host(kernel.call_blocking, kernel.call_awaited))
     kernel.imports.modules = frozenset(tier_modules)
-    _warm_shell(kernel.call_blocking)
     SessionShell(kernel.call_blocking, functools.partial(_bound_files, call_host)).connect(kernel)
     kernel.keep_interpreter()
     kernel.mailbox = mailbox = Mailbox()
     _entry = kernel.enter
     _settle = functools.partial(settle, call_host, kernel.become_image)
     call_host(b"B" + encode((id(_entry), id(_settle), mailbox.address)))
-
-
-def _warm_shell(ask: Callable[..., Any]) -> None:
-    """Run scripts in a shell that is thrown away with all that it keeps."""
-    warming = SessionShell(ask)
-    for script in scripts():
-        warming.run(script)
-    forget_programs()
 
 
 def _bound_files(call_host: Callable[[bytes], bytes], size: int | None, more: int | None) -> None:

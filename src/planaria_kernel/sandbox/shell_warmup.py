@@ -6,12 +6,10 @@ sessions share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from planaria_kernel.sandbox.bash import SessionShell
+from planaria_shell.compile.program import forget_programs
 
-__all__ = ["scripts"]
-
-#: So often everything is run: CPython specialises code that was run a few times.
-_TIMES = 4
+__all__ = ["warm_up"]
 
 #: What scripts usually do. Nothing may depend on time or chance.
 _SCRIPT = r"""
@@ -29,19 +27,26 @@ i=0; while [ $i -lt 3 ]; do i=$((i + 1)); case $i in 1) :;; 2 | 3) true;; *) fal
 out=$(total 1 2 3); export NAME="value of $out"; unset NAME
 grep -n 'name' lines.txt | cut -d: -f2 | sort -r | uniq -c | head -2 | wc -l
 grep -rc level . | tail -1; grep -v nothing lines.txt | tr a-z A-Z | tee copy.txt | cat
-sed -e 's/name\([0-9]\)/\1/g' -e '/x/d' lines.txt | awk '{ n[$1]++; s += NF } END { for (k in n) print k; print s }'
-awk -F= '$2 ~ /info/ { print $2 }' lines.txt; sort -k2,2n -t' ' lines.txt > sorted.txt; diff lines.txt sorted.txt
-cp lines.txt inner/; mv inner/lines.txt inner/moved; touch inner/new; ls; ls -la inner; basename /a/b.txt; dirname /a/b
+sed -e 's/name\([0-9]\)/\1/g' -e '/x/d' lines.txt | awk '{ n[$1]++; s += NF } END { for (k in n) print k, s }'
+awk -F= '$2 ~ /info/ { print $2 }' lines.txt; sort -k2,2n -t' ' lines.txt > sorted.txt
+diff lines.txt sorted.txt; basename /a/b.txt; dirname /a/b
+cp lines.txt inner/; mv inner/lines.txt inner/moved; touch inner/new; ls; ls -la inner
 find . -name '*.txt' -type f | xargs wc -l; find . -type d; head -n 1 lines.txt; tail -n 1 lines.txt; date +%Y
 cat <<END | jq -c '.items[] | {name}'
 {"items": [{"name": "a", "size": 1}, {"name": "b"}]}
 END
-(cd inner; pwd) && { echo done; } || echo failed; missing 2>/dev/null; echo $? "$PWD" "$@" > /dev/null; seq 3; sleep 0
+(cd inner; pwd) && { echo done; } || echo failed; missing 2>/dev/null; echo $? "$PWD" "$@" > /dev/null
 cd ~; rm -rf /tmp/warming
 """
 
 
-def scripts() -> Iterator[str]:
-    """The scripts, each of which is another text, so that it is parsed."""
-    for number in range(_TIMES):
-        yield f"{_SCRIPT}: {number}\n"
+def warm_up(times: int) -> None:
+    """Run the scripts so often, in a shell that is thrown away with all that it keeps."""
+    shell = SessionShell(_ask)
+    for number in range(times):
+        shell.run(f"{_SCRIPT}: {number}\n")  # each time another text, so that it is parsed
+    forget_programs()
+
+
+def _ask(name: str, arguments: tuple[object, ...], keywords: dict[str, object]) -> object:
+    raise LookupError(f"nothing answers {name}")
