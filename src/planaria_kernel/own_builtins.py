@@ -1,4 +1,6 @@
-"""Builtins of the kernel's own: what code does to the module `builtins` is not seen by the kernel.
+"""Builtins of the kernel's own, and of the shell's: what code does to the module `builtins` they do not see.
+
+The interpreter is quick with builtins as long as none is added: there, sessions add names of their own.
 
 A function finds builtins in `__builtins__` of its module, which the import system sets unless it is there.
 Installed before the rest of the kernel is imported.
@@ -15,7 +17,7 @@ from typing import Any, Final
 
 __all__ = ["install"]
 
-_KERNEL: Final = "planaria_kernel."
+_OURS: Final = ("planaria_kernel.", "planaria_shell.")
 #: Modules that code imports by itself.
 _MODULES: Final = "planaria_kernel.sandbox.modules."
 
@@ -29,7 +31,7 @@ class _Loader(SourceFileLoader):
 class _Finder:
     @staticmethod
     def find_spec(name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
-        if not name.startswith(_KERNEL) or name.startswith(_MODULES):
+        if not name.startswith(_OURS) or name.startswith(_MODULES):
             return None
         found = PathFinder.find_spec(name, path, target)
         if found is not None and type(found.loader) is SourceFileLoader:
@@ -41,5 +43,5 @@ _own: Final = dict(builtins.__dict__)
 
 
 def install() -> None:
-    """Give them to every module of the kernel that is imported from now on."""
+    """Give them to every module of the kernel and the shell that is imported from now on."""
     sys.meta_path.insert(0, _Finder)

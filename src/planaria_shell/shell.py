@@ -27,6 +27,7 @@ from planaria_shell.state.limits import Limits
 from planaria_shell.state.random_numbers import Random
 from planaria_shell.state.signals import SIGNALS
 from planaria_shell.state.special_variables import define
+from planaria_shell.state.state import copy_state
 from planaria_shell.state.streams import Stream
 from planaria_shell.state.variable import ASSOCIATIVE, EXPORT, Variable
 from planaria_shell.state.variables import Variables
@@ -51,6 +52,8 @@ class Shell(Interpreter):
         name: `$0`.
         arguments: the positional parameters.
     """
+
+    __slots__ = ()
 
     def __init__(
         self,
@@ -198,7 +201,7 @@ class Shell(Interpreter):
         if self.processes is not None:
             self.may_fork()
         child = type(self).__new__(type(self))
-        child.__dict__.update(self.__dict__)
+        copy_state(self, child)
         child.variables = Variables(child)
         self.variables.copy_into(child.variables)
         child.table = child.variables.table

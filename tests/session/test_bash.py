@@ -22,6 +22,21 @@ def test_a_script_gives_output_errors_and_status(bash: planaria.Bash) -> None:
     assert bash.execute("echo $x").stdout == "5\n"
 
 
+def test_nothing_is_left_of_what_warms_the_shell_up(bash: planaria.Bash) -> None:
+    """The shell of a new session has no history, functions, jobs or files of scripts that ran before it."""
+    assert bash.execute("history; declare -F; alias; jobs; ls -A /tmp").stdout == ""
+    assert bash.execute('echo "$!" $PWD "$OLDPWD"; umask').stdout == " /home/user \n0022\n"
+
+
+def test_the_shell_does_not_see_what_python_does_to_builtins() -> None:
+    """Scripts go on as before when code has replaced builtins of Python."""
+    with planaria.Session() as session:
+        session.execute("import builtins; builtins.any = builtins.zip = builtins.print = None")
+        script = "x=abc; f() { echo ${#x} ${x#a}; }; f; printf 'b\\na\\n' | sort | cat -n; (exit 3)"
+        result = session.bash(script)
+    assert (result.stdout, result.stderr, result.exit_code) == ("3 bc\n     1\ta\n     2\tb\n", "", 3)
+
+
 def test_output_and_errors_arrive_in_the_order_in_which_they_are_written() -> None:
     """A listener gets standard output and standard error in the order in which a script writes them."""
     script = "echo a; echo b >&2; echo c; ls /nope; echo d; for i in 1 2; do echo $i; echo e$i >&2; done"

@@ -6,9 +6,11 @@ every machine.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from planaria.errors import RuntimeSetupError
+from planaria.executors.system_changes import changed
 from planaria.files.layout import standard_layout
 from planaria.limits import Guard, Stopped
 from planaria.machine.booting import run_source, set_stack_limits
@@ -33,26 +35,16 @@ __all__ = ["BUILD_TIME", "boot_image"]
 #: When every image is built, in nanoseconds since the epoch: 2026-01-01 00:00 UTC.
 BUILD_TIME: Final = 1_767_225_600 * 10**9
 
-#: What every session does sooner or later, done before the capture, so that code is specialised by then
-#: and the pages it writes to are not written again.
+#: What every session does sooner or later, done before the capture, so that code is specialised by then and
+#: the pages it writes to are not written again.
+_CELLS: Final = ("x = 1", "x", "print(x)", "import asyncio", "await asyncio.sleep(0)")
+_CALLS: Final = ("await call()", "await call('x', n=1)", "await asyncio.gather(call(), call())")
+_SHELL: Final = "from planaria_kernel.sandbox.shell_warmup import warm_up; warm_up(4)"
+#: Settings of the kernel, and what is run with them. Those of a session come last: code is specialised for
+#: the names that there are beside Python's own.
 _WARMING: Final = (
-    ("configure", {**SETTINGS, "callbacks": [{"name": "call", "description": ""}]}),
-    *[
-        ("begin", {"reseed": bytes(16)}, ("run", source, 0, "full", WARMING))
-        for source in (
-            "x = 1",
-            "x",
-            "print(x)",
-            "import asyncio",
-            "await asyncio.sleep(0)",
-            "await call()",
-            "await call('x', n=1)",
-            "await asyncio.gather(call(), call())",
-        )
-    ]
-    * 12,
-    ("configure", SETTINGS),
-    ("clear",),
+    ({**SETTINGS, "callbacks": [{"name": "call", "description": ""}]}, (*_CELLS, *_CALLS) * 12),
+    (SETTINGS, (*_CELLS * 12, _SHELL)),
 )
 
 _BOOT: Final = """\
@@ -92,8 +84,9 @@ def _watch_text(machine: Machine, stream: int, address: int, held: bytes) -> byt
     return b"found"
 
 
-def _warm(machine: Machine, entry: int, mailbox: int, command: bytes) -> None:
+def _warm(machine: Machine, entry: int, mailbox: int, warming: tuple[object, ...]) -> None:
     """Give the kernel a command, and answers to the calls that it makes meanwhile."""
+    command = encode(warming)
     while True:
         put_command(machine.memory, mailbox, command)
         machine.enter(entry, Guard())
@@ -115,6 +108,8 @@ def boot_image(recipe: Recipe) -> Image:
     def answer(request: bytes) -> bytes:
         if request[:1] == b"Z":
             make_immortal(machine.memory, request[1:])
+        if request[:1] == b"F":
+            return encode(changed(machine, files, decode(request[1:]), may_interrupt=False))
         if request[:1] == b"H":
             return _watch(machine, *decode(request[1:]))
         if request[:1] == b"T":
@@ -124,9 +119,10 @@ def boot_image(recipe: Recipe) -> Image:
         reports.append(request)
         return b""
 
+    # Times that stand still, also those of files.
+    files = standard_layout(library=library(), clock=lambda: 0, random=bytes)
     wasi = Wasi(
-        # Times that stand still, also those of files.
-        standard_layout(library=library(), clock=lambda: 0, random=bytes),
+        files,
         clock=FrozenClock(BUILD_TIME),
         random=SeededRandom(0),
         on_output=lambda _descriptor, data: printed.append(data),
@@ -144,8 +140,12 @@ def boot_image(recipe: Recipe) -> Image:
             raise RuntimeSetupError(f"the guest did not boot:\n{text}")
         addresses = Addresses(*decode(reports[-1][1:]))
         assert addresses.mailbox is not None
-        for warming in _WARMING:
-            _warm(machine, addresses.entry, addresses.mailbox, encode(warming))
+        enter = partial(_warm, machine, addresses.entry, addresses.mailbox)
+        for settings, cells in _WARMING:
+            enter(("configure", settings))
+            for cell in cells:
+                enter(("begin", {"reseed": bytes(16)}, ("run", cell, 0, "full", WARMING)))
+        enter(("clear",))
         machine.enter(addresses.settle, Guard())
         return keep_image(recipe, machine.capture(), addresses, system=wasi.state(), files=None)
     except Stopped as stopped:

@@ -215,14 +215,16 @@ class PrivatePages:
         assert self._found is not None
         before, unread = self._found
         unread_bytes = self._views.bytes if unread is self._views.spans else length(unread)
-        either = len(before or ()) * PAGE_BYTES + unread_bytes
-        return either if either <= most else length(self.spans())
+        if not before:
+            return unread_bytes
+        either = len(before) * PAGE_BYTES + unread_bytes
+        return either if either <= most else either - _read_before(before, unread)
 
     def settled_bytes(self) -> int:
         """How many bytes of what `find` has found were not written to since the last look."""
         assert self._found is not None
         before, unread = self._found
-        return length(without(spans_of(before), unread)) if before else 0
+        return len(before) * PAGE_BYTES - _read_before(before, unread) if before else 0
 
     def read(self, known: Mapping[int, bytes]) -> ChangedPages:
         """The pages that `find` has found, shared with `known` where they are the same; not to be changed."""
@@ -277,3 +279,9 @@ class PrivatePages:
         assert self._found is not None
         found, self._found = self._found, None
         return found
+
+
+def _read_before(before: ChangedPages, unread: list[Span]) -> int:
+    """How many bytes of spans were read before."""
+    starts = chain.from_iterable([range(start, end, PAGE_BYTES) for start, end in unread])
+    return sum(map(before.__contains__, starts)) * PAGE_BYTES

@@ -90,7 +90,6 @@ class SessionShell:
         #: Whether a front end shows prompts.
         self._has_prompt = False
         self.shell = self._new()
-        set_owner(self)
 
     def _new(self) -> Shell:
         with _SettingsOfTheShell():  # it looks how deep functions may nest
@@ -99,7 +98,8 @@ class SessionShell:
         return shell
 
     def connect(self, kernel: Kernel) -> None:
-        """Have the kernel hand the commands that concern the shell to this object."""
+        """Be the shell of the session: have the kernel hand the commands that concern it to this object."""
+        set_owner(self)
         for name in ("pip", "pip3"):
             self.shell.commands[name] = partial(_pip, kernel)
         kernel.add_command("bash", self.run)

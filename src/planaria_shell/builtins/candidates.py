@@ -58,7 +58,7 @@ _ORDER = (
 _VALUES = (("G", "pattern"), ("W", "words"), ("P", "prefix"), ("S", "suffix"), ("X", "filter"))
 
 
-@dataclass
+@dataclass(slots=True)
 class Specification:
     """What `complete` specifies for one command: a compspec."""
 

@@ -15,14 +15,22 @@ from planaria_shell.syntax.history_expansion import HistoryError, expand_line
 from planaria_shell.syntax.nodes import Sequence, Simple, last_command
 from planaria_shell.syntax.parser import parser_of
 
-__all__ = ["Program", "TypedProgram", "Unit"]
+__all__ = ["Program", "TypedProgram", "Unit", "forget_programs"]
 
+#: How many programs are kept, how long their texts may be, and how long all together, beside the last one's:
+#: a program takes many times the memory of its text.
 _MOST = 512
+_MOST_TEXT = 1_000_000
+_MOST_TEXTS = 200_000
 #: The line that is read next, behind empty ones and comments.
 _NEXT_LINE = re.compile(r"(?:[ \t]*(?:#.*)?\n)*(.*)")
 #: What changes how a text is parsed: `shopt -s extglob` and `set -o posix`.
 Grammar = tuple[bool, bool]
-_cache: dict[tuple[str, int, Grammar], Program] = {}
+
+
+def forget_programs() -> None:
+    """Keep no text's program any longer."""
+    _kept.clear()
 
 
 def _grammar(shell: Interpreter) -> Grammar:
@@ -97,15 +105,13 @@ class Program:
     def of(cls, text: str, shell: Interpreter, line: int = 1) -> Program:
         """The program of this text, from the cache when it was run before."""
         grammar = _grammar(shell)
-        if "expand_aliases" in shell.shopts or len(text) > 1_000_000:
+        if "expand_aliases" in shell.shopts or len(text) > _MOST_TEXT:
             return cls(text, line, grammar)
         key = (text, line, grammar)
-        program = _cache.pop(key, None)
+        program = _kept.get(key)
         if program is None:
             program = cls(text, line, grammar)
-            if len(_cache) >= _MOST:
-                del _cache[next(iter(_cache))]
-        _cache[key] = program
+            _kept.put(key, program)
         return program
 
     def units(self, shell: Interpreter) -> Iterator[Unit]:
@@ -167,6 +173,37 @@ class Program:
         unit = Unit(node, self.compiler, grammar, text, ends, is_last=is_last)
         self._units.append(unit)
         return unit
+
+
+class _Kept:
+    """The programs that were used last, by text, line and grammar."""
+
+    __slots__ = ("_programs", "_size")
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self._programs: dict[tuple[str, int, Grammar], Program] = {}
+        self._size = 0
+
+    def get(self, key: tuple[str, int, Grammar]) -> Program | None:
+        program = self._programs.pop(key, None)
+        if program is not None:
+            self._programs[key] = program
+        return program
+
+    def put(self, key: tuple[str, int, Grammar], program: Program) -> None:
+        programs = self._programs
+        programs[key] = program
+        self._size += len(key[0])
+        while len(programs) > _MOST or (self._size > _MOST_TEXTS and len(programs) > 1):
+            oldest = next(iter(programs))
+            del programs[oldest]
+            self._size -= len(oldest[0])
+
+
+_kept = _Kept()
 
 
 class TypedProgram(Program):

@@ -35,6 +35,8 @@ StreamCode = Callable[["Interpreter"], Generator[None, None, int]]
 class Interpreter(State, ABC):
     """The state of a shell with the operations that run on it."""
 
+    __slots__ = ()
+
     main: Interpreter
     job_owner: Interpreter
     starter: Interpreter | None

@@ -86,7 +86,6 @@ class Invocation:
         self.process = process
         self.name = name
         self.argv = process.argv
-        self.env = process.env
         self.cwd = process.cwd
         self.stdin: Input = process.stdin
         self.stdout = _Collected(process.stdout)
@@ -101,6 +100,11 @@ class Invocation:
         self.arguments = Arguments()
         #: What is closed when the command ends, in whichever way.
         self.files = ExitStack()
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The environment, which is put together when it is first looked at."""
+        return self.process.env
 
     @property
     def operands(self) -> list[str]:

@@ -24,7 +24,7 @@ _INTERACTIVE = {
 }
 
 
-@dataclass
+@dataclass(slots=True)
 class Remover:
     """Removes one name after the other with the same settings; failures are reported on the call."""
 

@@ -28,7 +28,7 @@ class _BadNumberError(Exception):
     """A string is not a number that can be converted; the message says why."""
 
 
-@dataclass
+@dataclass(slots=True)
 class _Conversion:
     source: str = "none"
     target: str = "none"

@@ -15,7 +15,7 @@ __all__: list[str] = []
 _SHELLS = {"bash": False, "sh": False, "csh": True, "tcsh": True}
 
 
-@dataclass
+@dataclass(slots=True)
 class _Wanted:
     """The options that a script takes: how many colons follow each name."""
 

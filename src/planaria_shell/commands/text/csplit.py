@@ -16,7 +16,7 @@ from planaria_shell.toolkit.streams import decode, reason
 __all__: list[str] = []
 
 
-@dataclass
+@dataclass(slots=True)
 class _Pattern:
     text: str
     number: int = 0

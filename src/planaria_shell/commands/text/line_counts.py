@@ -18,7 +18,7 @@ __all__ = ["LARGEST", "Amount", "each_input", "lines_of", "parse_amount"]
 LARGEST = (1 << 64) - 1
 
 
-@dataclass
+@dataclass(slots=True)
 class Amount:
     """How much to show: lines or bytes; `turned` when counted from the other end."""
 

@@ -37,7 +37,7 @@ def _old_forms(words: list[str]) -> list[str]:
     return out
 
 
-@dataclass
+@dataclass(slots=True)
 class _Layout:
     columns: int = 1
     across: bool = False

@@ -39,7 +39,7 @@ _plans: dict[tuple[str | bool, ...], _Plan] = {}
 _MOST_PLANS = 64
 
 
-@dataclass
+@dataclass(slots=True)
 class _Part:
     """A piece of a set: its bytes; a class's name; a repeat without a count fills up the set."""
 

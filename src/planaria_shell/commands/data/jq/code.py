@@ -45,7 +45,7 @@ class TailCall:
         self.environment = environment
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Function:
     """A function of the program."""
 

@@ -81,7 +81,7 @@ class Entry:
         return self.directory
 
 
-@dataclass
+@dataclass(slots=True)
 class Settings:
     """The global options of one call of find."""
 

@@ -83,7 +83,7 @@ class Option(NamedTuple):
     """The word that it was given in."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Given:
     """What was given: options in their order, by long names, and URLs each with the place of its output."""
 

@@ -22,7 +22,7 @@ VERSION: Final = "8.14.1"
 REDIRECTS: Final = frozenset([301, 302, 303, 307, 308])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """A request that curl makes."""
 

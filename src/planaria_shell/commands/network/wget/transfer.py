@@ -40,7 +40,7 @@ class _Again(Exception):
     """A try has failed that another one may follow."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Settings:
     """What the transfers of one call have in common."""
 

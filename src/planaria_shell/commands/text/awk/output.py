@@ -55,6 +55,8 @@ class UnbufferedSink(Sink):
 class Printing:
     """The part of the runtime that prints, and that runs what is printed to."""
 
+    __slots__ = ()
+
     process: Process
     #: What is printed to standard output and not yet written.
     printed: list[str]

@@ -38,7 +38,7 @@ class _Failure(Exception):
         self.usage = usage
 
 
-@dataclass
+@dataclass(slots=True)
 class _Settings:
     """The command line, read."""
 
@@ -94,7 +94,7 @@ def grep(call: Invocation) -> Generator[None, None, Status]:
             # Nothing can be selected, so nothing is read, and not even a count is written.
             return 1
         pattern = compile_patterns(
-            settings.patterns,
+            tuple(settings.patterns),
             settings.matcher,
             fold=settings.fold,
             words=settings.words,

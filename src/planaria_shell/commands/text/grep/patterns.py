@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from planaria_shell.toolkit.regex.posix import Newline, Pattern, compile_perl
 from planaria_shell.toolkit.regex.syntax import (
@@ -21,13 +22,13 @@ from planaria_shell.toolkit.regex.syntax import (
 _CROSSES = re.compile(r"\[\^|\\[sSWDHNRXvVAzZGnxpPocK0]|\(\?[=!<>a-z^|-]|\(\?#|\[\[?:|\n")
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class Matcher:
     """A compiled pattern, and whether a text of many lines may be searched at once."""
 
     pattern: Pattern
     whole_text: bool
-    warnings: list[str]
+    warnings: tuple[str, ...]
 
 
 def crosses_lines(pattern: str) -> bool:
@@ -35,8 +36,9 @@ def crosses_lines(pattern: str) -> bool:
     return bool(_CROSSES.search(pattern))
 
 
+@lru_cache(maxsize=50)
 def compile_patterns(
-    patterns: list[str], matcher: str, *, fold: bool, words: bool, whole_lines: bool, null_data: bool
+    patterns: tuple[str, ...], matcher: str, *, fold: bool, words: bool, whole_lines: bool, null_data: bool
 ) -> Matcher:
     """Compile patterns of which any may match; `matcher` is E, F, G or P. Raises RegexError."""
     newline: Newline = "text" if null_data else "lines"
@@ -50,7 +52,7 @@ def compile_patterns(
             source = rf"(?<!\w)(?:{source})(?!\w)"
         crosses = null_data or crosses_lines(patterns[0])
         return Matcher(
-            compile_perl(source, ignore_case=fold, newline="text" if crosses else "lines"), not crosses, []
+            compile_perl(source, ignore_case=fold, newline="text" if crosses else "lines"), not crosses, ()
         )
     groups = 0
     options: list[Node] = []
@@ -69,7 +71,7 @@ def compile_patterns(
         before, after = ("line_start", "line_end") if whole_lines else ("no_word_before", "no_word_after")
         node = Sequence((Assertion(before), Group(0, node), Assertion(after)))  # type: ignore[arg-type]
     compiled = Pattern("\n".join(patterns), node, groups, fold, newline)
-    return Matcher(compiled, not null_data and not compiled.explosive, warnings)
+    return Matcher(compiled, not null_data and not compiled.explosive, tuple(warnings))
 
 
 def _words(words: list[str]) -> Node:

@@ -29,7 +29,7 @@ Files:   -g GLOB --iglob GLOB -t TYPE -T TYPE --type-list --files -u -uu -uuu --
 """
 
 
-@dataclass
+@dataclass(slots=True)
 class _View(Output):
     """How matches are shown; ripgrep's additions to grep's."""
 
@@ -254,7 +254,7 @@ def _matcher(
     crosses = any(crosses_lines(one) for one in sources)
     unicode = "no-unicode" not in flags
     pattern = compile_perl(source, ignore_case=fold, newline="text" if crosses else "lines", unicode=unicode)
-    return Matcher(pattern, not crosses, [])
+    return Matcher(pattern, not crosses, ())
 
 
 def _inputs(

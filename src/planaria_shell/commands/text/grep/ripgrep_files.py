@@ -28,7 +28,7 @@ TYPES = {
 }  # fmt: skip
 
 
-@dataclass
+@dataclass(slots=True)
 class Selection:
     """What is searched under a directory."""
 

@@ -58,7 +58,7 @@ _KeyFunction = Callable[[bytes], Any]
 _ColumnFunction = Callable[[list[bytes]], list[Any]]
 
 
-@dataclass
+@dataclass(slots=True)
 class Ordering:
     """How the text of a key is compared."""
 
@@ -89,7 +89,7 @@ class Ordering:
             raise UsageError(f"options '-{shown}' are incompatible", hint=False)
 
 
-@dataclass
+@dataclass(slots=True)
 class Key:
     ordering: Ordering
     first_field: int = 0
