@@ -145,7 +145,7 @@ class WasmExecutor(Executor):
 
     @property
     def memory_bytes(self) -> int:
-        return self._running().memory_bytes
+        return self._running().linear.size
 
     def _running(self) -> Machine:
         if self._machine is None:
@@ -251,9 +251,10 @@ class WasmExecutor(Executor):
         return now.state(machine, self.files)
 
     def logged(self) -> LoggedState | None:
-        if self._machine is None or self._journal is not None:
+        machine = self._machine
+        if machine is None or self._journal is not None:
             return None
-        return self._known.logged(self._machine, self._factory.files)
+        return self._known.logged(machine.linear.size, self._factory.files)
 
     def _take_deferred(self) -> None:
         """Have the kernel take the settings that it has yet to take."""
@@ -425,7 +426,6 @@ class WasmExecutor(Executor):
         if mailbox is not None:
             put_command(machine.memory, mailbox, command)
         self._kept.clear()
-        began = time.thread_time()
         try:
             reason = machine.enter(addresses.entry, guard)
         except ProcessExit as ended:
@@ -442,11 +442,10 @@ class WasmExecutor(Executor):
             raise
         finally:
             self.fuel_used, self.waited = machine.fuel_used, machine.processor.seconds_lost
-        log = self._known.log
         if machine.had_input or mailbox is None:
-            log.base = None
+            self._known.log.base = None
         else:
-            log.entries.append((command, tuple(self._kept), time.thread_time() - began))
+            self._known.log.add(command, tuple(self._kept), machine.seconds)
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:

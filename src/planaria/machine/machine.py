@@ -113,6 +113,8 @@ class Machine:
         host, which sets this for its answers but those that it keeps. Without that, the call is a function
         of the memory before it, and of what was kept.
         """
+        self.seconds = 0.0
+        """The processor time of the last call."""
         self.is_repeated = False
         """Whether a call is being made again (see `repeat`)."""
         store = wasmtime.Store(engine(metered))
@@ -125,7 +127,6 @@ class Machine:
             store.set_limits(memory_size=memory_limit // WASM_PAGE_BYTES * WASM_PAGE_BYTES)
         set_epoch_callback(store, weak_method(self._visited))
         self._store = store
-        self._running = False
         #: The ticker's count when the deadline was last set, one tick after it.
         self._epoch = _ticker().epoch
         store.set_epoch_deadline(1)
@@ -154,7 +155,6 @@ class Machine:
         #: When the guest is to get SIGALRM, and the seconds after which again; `time.monotonic()`.
         self._alarm: float | None = None
         self._alarm_interval = 0.0
-        self._thread = 0
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
         self.processor = Turn(processors())
@@ -173,12 +173,6 @@ class Machine:
 
     # -- memory ------------------------------------------------------------------------------------
 
-    @property
-    def memory_bytes(self) -> int:
-        """The present size of the linear memory."""
-        known = self.linear.known_size
-        return self.linear.size if known is None else known
-
     def can_go_back(self, image: MemoryFile, size: int) -> bool:
         """Whether `LinearMemory.go_back` can make the memory one of `size` bytes that began from `image`."""
         return self._is_at_rest() and self.linear.can_go_back(image, size)
@@ -194,7 +188,7 @@ class Machine:
         return self.linear.capture()
 
     def _is_at_rest(self) -> bool:
-        return not self._running and self._stack_pointer.get() == STACK_BASE
+        return self.linear.user is None and self._stack_pointer.get() == STACK_BASE
 
     # -- calls ----------------------------------------------------------------------------------------
 
@@ -205,14 +199,13 @@ class Machine:
         did not come back, and whatever a host call or a system function failed with.
         """
 
-        def run() -> None:
-            result = self._call(function)
-            # None, which nearly every call returns, is never let go of; that would be another call.
-            if int.from_bytes(self.memory.view[result : result + 4], "little") < IMMORTAL_MINIMUM:
-                self._release(result)
-
-        self.guarded(run, guard)
-        return self._reason
+        result = self.guarded(self._call, guard, function)
+        reason = self._reason
+        # None, which nearly every call returns, is never let go of; that would be another call.
+        if int.from_bytes(self.memory.view[result : result + 4], "little") < IMMORTAL_MINIMUM:
+            self.guarded(self._release, guard, result)
+            self.had_input = True  # this was one more call
+        return reason
 
     def repeat(self, function: int) -> bool:
         """Make a call again that got nothing from outside, in the memory as it was then.
@@ -228,41 +221,39 @@ class Machine:
             raise Stopped("a call that was made again went another way", None)
         return reason is not None
 
-    def guarded(self, function: Callable[[], Result], guard: Guard) -> Result:
+    def guarded(self, function: Callable[..., Result], guard: Guard, *arguments: int) -> Result:
         """Run `function`, which calls into the guest, on a large stack, watched by the ticker."""
         self._guard = guard
         self._reason = self._interrupted_at = None
         self._kill = self._delivered = self._raised = self.had_input = False
-        self.failure = None
         if not self._calls_to_wake.empty():
             self._forget_calls()
         self._cpu_clock = None
-        linear, pages = self.linear, self.linear.private
+        linear = self.linear
 
         def run() -> Result:
             outer, current.machine = current.machine, self
             thread = interruption.current
             waiting = thread.is_due, thread.take_raised
             thread.is_due, thread.take_raised = self.is_due, self.take_raised
-            self._thread = threading.get_ident()
-            self._running = True
             if guard.cpu is not None:
                 self._cpu_deadline = time.thread_time() + guard.cpu
                 self._cpu_clock = time.pthread_getcpuclockid(threading.get_ident())
-            fuel = _UNLIMITED if guard.fuel is None else guard.fuel
             if self._is_metered:
+                fuel = _UNLIMITED if guard.fuel is None else guard.fuel
                 self._store.set_fuel(fuel)
-            linear.user, linear.known_size = self._thread, None
-            faults = thread_usage()[FAULTS] if pages.is_looked_at else None
+            linear.user, linear.known_size = threading.get_ident(), None
+            before = thread_usage()
             try:
-                return function()
+                return function(*arguments)
             finally:
-                if faults is not None and thread_usage()[FAULTS] != faults:
-                    pages.is_looked_at = False
+                after = thread_usage()
+                self.seconds = after[0] + after[1] - before[0] - before[1]
+                if after[FAULTS] != before[FAULTS]:
+                    linear.private.is_looked_at = False
                 linear.user, linear.known_size = None, memory_size(self._store, linear.exported)
                 if self._is_metered:
                     self.fuel_used = fuel - self._store.get_fuel()
-                self._running = False
                 current.machine = outer
                 thread.is_due, thread.take_raised = waiting
 

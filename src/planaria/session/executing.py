@@ -101,9 +101,8 @@ def begin(
     history, tier = engine.history, engine.executor.tier
     history.undone.clear()
     if history.has_changed:
-        history.remember()
         if "rewind" in engine.executor.capabilities:
-            if (logged := engine.logged_state()) is not None and history.budget.allows():
+            if (logged := engine.logged_state()) is not None:
                 history.add_logged(logged)
             else:
                 # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).
@@ -374,7 +373,7 @@ def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Fa
         result.error = error_of(execution, result, outcome)
     error = None if result.error is None else f"{result.error}"
     past = Past(execution.count, execution.source, result.duration_ms, error)
-    engine.history.recent.append(past)
+    engine.history.executed(past)
     if engine.recorder is not None:
         engine.recorder.mark(Ended(past.count, past.code, past.duration_ms, error))
     execution.result = result
