@@ -18,6 +18,7 @@ import mmap
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeVar
 
 __all__ = ["STACK_BYTES", "call_on_large_stack", "switches_stacks"]
@@ -51,7 +52,6 @@ def _library() -> ctypes.PyDLL | None:
     library = ctypes.PyDLL(None, use_errno=True)
     try:
         library.getcontext.argtypes = [ctypes.c_void_p]
-        # These two are given values of C, without types of arguments: converting takes longer than the call.
         library.swapcontext.restype = ctypes.c_int
         library.makecontext.restype = None
     except AttributeError:  # musl
@@ -68,17 +68,7 @@ _CALL: Final = ctypes.cast(ctypes.pythonapi.PyObject_CallNoArgs, ctypes.c_void_p
 class _Segment:
     """One stack and the two contexts between which it switches; used by one call at a time."""
 
-    __slots__ = (
-        "_contexts",
-        "_entry",
-        "_fields",
-        "_function",
-        "_here",
-        "_result",
-        "_run",
-        "_stack",
-        "_there",
-    )
+    __slots__ = ("_enter", "_fields", "_function", "_here", "_prepare", "_result", "_stack", "_there")
 
     def __init__(self) -> None:
         assert _LIBRARY is not None
@@ -104,17 +94,17 @@ class _Segment:
             assert self._function is not None
             self._result = self._function()
 
-        self._run = run
+        # Given as values of C, without types of arguments: converting takes longer than the call.
         here, there = map(ctypes.c_void_p, map(ctypes.addressof, (self._here, self._there)))
-        self._entry = (there, _CALL, ctypes.c_int(1), ctypes.c_void_p(id(run)))
-        self._contexts = (here, there)
+        callee = ctypes.c_void_p.from_buffer(ctypes.py_object(run))
+        self._prepare = partial(_LIBRARY.makecontext, there, _CALL, ctypes.c_int(1), callee)
+        self._enter = partial(_LIBRARY.swapcontext, here, there)
 
     def call(self, function: Callable[[], Result]) -> Result:
-        assert _LIBRARY is not None
         self._function = function
-        _LIBRARY.makecontext(*self._entry)
+        self._prepare()
         try:
-            _LIBRARY.swapcontext(*self._contexts)  # raises what the function raised
+            self._enter()  # raises what the function raised
             return self._result  # type: ignore[no-any-return]
         finally:
             self._function = self._result = None

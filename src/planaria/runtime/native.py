@@ -362,7 +362,7 @@ class RawFunction:
             raise TypeError(f"expected {self._parameters} arguments, got {len(arguments)}")
         array = self._array
         if arguments:
-            array[0::2] = arguments
+            array[0::2] = list(arguments)
         # The context is asked for each time: it raises ValueError once the store has been closed.
         error = _func_call_unchecked(self._store._context(), *self._given)
         if error or self._trap.value:

@@ -100,14 +100,13 @@ def begin(
         )
     history, tier = engine.history, engine.executor.tier
     history.undone.clear()
-    if history.has_changed:
-        if "rewind" in engine.executor.capabilities:
-            if (logged := engine.logged_state()) is not None:
-                history.add_logged(logged)
-            else:
-                # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).
-                may_move_up = tier == "core" and (stdin is not None or "(" in source)
-                history.checkpoint(engine.state, needed=may_move_up or engine.is_repeatable)
+    if history.has_changed and "rewind" in engine.executor.capabilities:
+        if (logged := engine.logged_state()) is not None:
+            history.add_logged(logged)
+        else:
+            # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).
+            may_move_up = tier == "core" and (stdin is not None or "(" in source)
+            history.checkpoint(engine.state, needed=may_move_up or engine.is_repeatable)
     engine.count += 1
     if telemetry.is_on:
         engine.host_calls.functions.span = telemetry.begin(
@@ -345,6 +344,19 @@ def _take_requests(engine: SessionEngine) -> list[NetworkRequest]:
     return [] if link is None else link.take_records()
 
 
+def _ended_well(execution: ExecutionState, result: Result, outcome: Done) -> Done | Failed:
+    """Put what the code has come to into its result; its outcome, if that is another one after all."""
+    if outcome.value is not None:
+        try:
+            result.value = execution.decoded(outcome.value)
+        except ProtocolError as damage:
+            return Failed("ProtocolError", f"the value is damaged: {damage}")
+    result.repr, result.status = outcome.repr, outcome.exit_code
+    if execution.stop.reason in _LIMITS:
+        return Failed("KeyboardInterrupt", "")  # the code has handled it, but not what it asked for
+    return outcome
+
+
 def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Failed) -> Result:
     _end(engine, execution)
     stop = execution.stop
@@ -356,22 +368,16 @@ def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Fa
     if execution.tool_calls:
         end_tool_calls(execution, "cancelled" if stop.reason is None else "interrupted")
     result = execution.result_so_far(_take_requests(engine), engine.executor.memory_bytes)
-    if type(outcome) is Done and outcome.value is not None:
-        try:
-            result.value = execution.decoded(outcome.value)
-        except ProtocolError as damage:
-            outcome = Failed("ProtocolError", f"the value is damaged: {damage}")
-    if type(outcome) is Done:
-        result.repr, result.status = outcome.repr, outcome.exit_code
-    if type(outcome) is Done and stop.reason in _LIMITS:
-        outcome = Failed("KeyboardInterrupt", "")  # the code has handled it, but not what it asked for
     engine.out_of_time = engine.out_of_time + 1 if stop.reason in ("timeout", "cpu") else 0
+    error = None
+    if type(outcome) is Done:
+        outcome = _ended_well(execution, result, outcome)
     if type(outcome) is Failed:
         stop.in_a_row = max(1, engine.out_of_time)
         stop.closes = engine.is_closing
         outcome = with_hint(outcome, execution.source, [one.name for one in engine.settings.registry])
         result.error = error_of(execution, result, outcome)
-    error = None if result.error is None else f"{result.error}"
+        error = f"{result.error}"
     past = Past(execution.count, execution.source, result.duration_ms, error)
     engine.history.executed(past)
     if engine.recorder is not None:

@@ -140,9 +140,6 @@ class ExecutionState:
         self.pending: dict[int, HostCall] = dict(pending)
         #: Calls whose callback raised Suspend, with its reason: they are answered later.
         self.suspended: dict[int, str] = dict(suspended)
-        #: What tracebacks call the code; None of a script.
-        self.cell = (command.name or f"<cell {count}>") if isinstance(command, RunCode) else None
-        self.source = command.source
         self._first = command
         self._command: Command | None = command
         #: The answers for the next command, with their calls.
@@ -150,6 +147,16 @@ class ExecutionState:
         self._listeners = listeners
 
     # -- commands and reports ------------------------------------------------------------------------------
+
+    @property
+    def source(self) -> str:
+        """The code or the script."""
+        return self._first.source
+
+    @property
+    def cell(self) -> str | None:
+        """What tracebacks call the code; None of a script."""
+        return (self._first.name or f"<cell {self.count}>") if isinstance(self._first, RunCode) else None
 
     @property
     def status(self) -> ExecutionStatus:
