@@ -15,7 +15,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Final
 
 from planaria.machine.changes import (
@@ -23,6 +22,7 @@ from planaria.machine.changes import (
     PageViews,
     dirty_spans,
     memory_at,
+    pages_of,
     read_pages,
     revert,
     spans_of,
@@ -215,8 +215,10 @@ class PrivatePages:
         assert self._found is not None
         before, unread = self._found
         unread_bytes = self._views.bytes if unread is self._views.spans else length(unread)
-        either = len(before or ()) * PAGE_BYTES + unread_bytes
-        return either if either <= most else length(self.spans())
+        if before is None:
+            return unread_bytes
+        either = len(before) * PAGE_BYTES + unread_bytes
+        return either if either <= most else len(before.keys() | pages_of(unread)) * PAGE_BYTES
 
     def settled_bytes(self) -> int:
         """How many bytes of what `find` has found were not written to since the last look."""
@@ -262,7 +264,7 @@ class PrivatePages:
     def go_back(self, pages: ChangedPages, image: MemoryFile) -> None:
         """Make `pages` those that differ from `image`; `find` was called."""
         before, unread = self._take_found()
-        stale = set(chain.from_iterable([range(start, end, PAGE_BYTES) for start, end in unread]))
+        stale = set(pages_of(unread))
         if before is None:
             stale.update(pages)
         elif before is not pages:
