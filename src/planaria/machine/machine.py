@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import cached_property
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -136,12 +137,8 @@ class Machine:
         self._stack_pointer = RawGlobal(
             store, export(store, instance, "__stack_pointer"), checked=bool(_shapes)
         )
-        self.allocate = self.function("host_alloc")
         self._call = self.function("PyObject_CallNoArgs")
-        self._release = self.function("_Py_DecRef")
-        self._set_interrupt = self.function("PyErr_SetInterruptEx")
         wasi.memory = self.memory
-        self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
         # What the ticker looks at while a call runs.
         self.wants_visits = False
         self._guard = Guard()
@@ -163,6 +160,26 @@ class Machine:
         # an Event is locked for a moment when a wait begins, and would be waited for by its own holder.
         self._calls_to_wake: SimpleQueue[None] = SimpleQueue()
         wasi.sleep = weak_method(self.sleep)
+
+    # What few executions call is looked up when it is first called.
+
+    @cached_property
+    def functions(self) -> list[Callable[..., int]]:
+        """Those of the system, in the order of `FUNCTION_NAMES`."""
+        return [getattr(self.wasi, name) for name in FUNCTION_NAMES]
+
+    @cached_property
+    def allocate(self) -> RawFunction:
+        """Allocates so many bytes in the guest; their address, 0 when there is no memory."""
+        return self.function("host_alloc")
+
+    @cached_property
+    def _release(self) -> RawFunction:
+        return self.function("_Py_DecRef")
+
+    @cached_property
+    def _set_interrupt(self) -> RawFunction:
+        return self.function("PyErr_SetInterruptEx")
 
     def function(self, name: str) -> RawFunction:
         """A function that the module exports; to be called in `guarded`."""
