@@ -223,7 +223,7 @@ def test_new_code_looks_at_no_old_functions(new_session: Any) -> None:
 def _resident(session: Any) -> int:
     """Bytes of a session's memory that the process has in its page tables."""
     machine = session._engine.executor._machine
-    start, size = machine.linear.base, machine.linear.size
+    start, size = machine.linear.base, machine.memory_bytes
     with open("/proc/self/pagemap", "rb", buffering=0) as pagemap:
         pagemap.seek(start // PAGE_BYTES * 8)
         entries = pagemap.read(size // PAGE_BYTES * 8)

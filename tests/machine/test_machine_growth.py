@@ -53,10 +53,10 @@ class Memories:
 
     def checksum(self, executor: WasmExecutor) -> int:
         machine = executor._running()
-        return zlib.crc32(machine.memory.read(STACK_BASE, machine.linear.size - STACK_BASE))
+        return zlib.crc32(machine.memory.read(STACK_BASE, machine.memory_bytes - STACK_BASE))
 
     def write(self, page: int, count: int, value: int) -> None:
-        pages = self.machine.linear.size // PAGE_BYTES
+        pages = self.machine.memory_bytes // PAGE_BYTES
         start = _FIRST + page % (pages - _FIRST)
         size = min(count, pages - start) * PAGE_BYTES
         self.machine.memory.write(start * PAGE_BYTES, bytes([value]) * size)
@@ -74,7 +74,7 @@ class Memories:
             case "write", page, count, value:
                 self.write(page, count, value)
             case "write at the end", before, count, value:
-                self.write(self.machine.linear.size // PAGE_BYTES - _FIRST - 1 - before, count, value)
+                self.write(self.machine.memory_bytes // PAGE_BYTES - _FIRST - 1 - before, count, value)
             case "grow", pages:
                 assert self.machine.linear.grow(pages * WASM_PAGE_BYTES) >= 0
                 self.machine.memory.refresh()

@@ -95,9 +95,9 @@ def test_ways_agree_on_a_machine() -> None:
         executor: Any = session._engine.executor
         machine = executor._running()
         image = machine.linear.image
-        differing = pages_of(changes.compare(machine.linear.base, machine.linear.size, image, 0))
+        differing = pages_of(changes.compare(machine.linear.base, machine.memory_bytes, image, 0))
         for way in ways():
-            pages = pages_of(way(machine.linear.base, machine.linear.size, image, 0))
+            pages = pages_of(way(machine.linear.base, machine.memory_bytes, image, 0))
             assert differing <= pages
             assert len(pages) < 4000
 

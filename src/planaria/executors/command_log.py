@@ -22,25 +22,21 @@ _MOST_SECONDS: Final = 0.0025
 class CommandLog:
     """What leads to the present state of one kernel from one whose memory was read."""
 
-    __slots__ = ("_seconds", "base", "commands")
+    __slots__ = ("base", "commands", "left", "seconds_left")
 
     def __init__(self) -> None:
         self.base: WasmState | None = None
         """A state whose memory was read; None where nothing is known that leads to the present one."""
         self.commands: list[LoggedCommand] = []
         """The commands since `base`. States on the way share this list, to which only is added."""
-        self._seconds = 0.0
+        self.left = 0
+        """How many more there may be."""
+        self.seconds_left = 0.0
+        """How long these may take; less than 0 when they have taken longer."""
 
     def begin(self, state: WasmState) -> None:
         """The kernel is in this state."""
         self.base = state
         self.commands = list(state.commands)
-        self._seconds = sum([command.seconds for command in self.commands])
-
-    def add(self, command: bytes, replies: tuple[bytes, ...], seconds: float) -> None:
-        """The kernel was entered with a command, which nothing but these replies came to."""
-        if self.base is not None:
-            self._seconds += seconds
-            self.commands.append(LoggedCommand(command, replies, seconds))
-            if len(self.commands) > _MOST_COMMANDS or self._seconds > _MOST_SECONDS:
-                self.base = None
+        self.left = _MOST_COMMANDS - len(self.commands)
+        self.seconds_left = _MOST_SECONDS - sum([command.seconds for command in self.commands])

@@ -74,8 +74,12 @@ class KnownState:
         """The present state, of a memory of this size, by the commands that lead to it from one whose memory
         was read; None where there are none known.
         """
-        base, commands = self.log.base, self.log.commands
-        if base is None or self.memory is not None or not commands or base.size != size:
+        log = self.log
+        base, commands = log.base, log.commands
+        if base is None or self.memory is not None or not commands:
+            return None
+        if base.size != size or log.seconds_left < 0:
+            log.base = None
             return None
         return LoggedState(base, commands, len(commands), files.snapshot(), self.deferred)
 
@@ -105,7 +109,7 @@ class KnownState:
         self.clock = system["clock"] = self.clock or system["clock"]
         copied = self.copied + machine.linear.copied
         state = WasmState(
-            self.image, memory, machine.linear.size, pages, system, files.snapshot(), deferred, copied
+            self.image, memory, machine.memory_bytes, pages, system, files.snapshot(), deferred, copied
         )
         if self.birth is None:
             self.log.begin(state)

@@ -37,7 +37,7 @@ from planaria.executors.messages import (
 )
 from planaria.executors.sandbox_packages import SandboxPackages
 from planaria.executors.system_changes import changed
-from planaria.executors.wasm_state import LoggedState, WasmState
+from planaria.executors.wasm_state import LoggedCommand, LoggedState, WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.exhaustion import host_resources
@@ -145,7 +145,7 @@ class WasmExecutor(Executor):
 
     @property
     def memory_bytes(self) -> int:
-        return self._running().linear.size
+        return self._running().memory_bytes
 
     def _running(self) -> Machine:
         if self._machine is None:
@@ -254,7 +254,7 @@ class WasmExecutor(Executor):
         machine = self._machine
         if machine is None or self._journal is not None:
             return None
-        return self._known.logged(machine.linear.size, self._factory.files)
+        return self._known.logged(machine.memory_bytes, self._factory.files)
 
     def _take_deferred(self) -> None:
         """Have the kernel take the settings that it has yet to take."""
@@ -442,10 +442,13 @@ class WasmExecutor(Executor):
             raise
         finally:
             self.fuel_used, self.waited = machine.fuel_used, machine.processor.seconds_lost
-        if machine.had_input or mailbox is None:
-            self._known.log.base = None
+        log = self._known.log
+        if machine.had_input or mailbox is None or not log.left:
+            log.base = None
         else:
-            self._known.log.add(command, tuple(self._kept), machine.seconds)
+            log.left -= 1
+            log.seconds_left -= machine.seconds
+            log.commands.append(LoggedCommand(command, tuple(self._kept), machine.seconds))
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:

@@ -190,6 +190,12 @@ class Machine:
 
     # -- memory ------------------------------------------------------------------------------------
 
+    @property
+    def memory_bytes(self) -> int:
+        """The present size of the linear memory."""
+        known = self.linear.known_size
+        return self.linear.size if known is None else known
+
     def can_go_back(self, image: MemoryFile, size: int) -> bool:
         """Whether `LinearMemory.go_back` can make the memory one of `size` bytes that began from `image`."""
         return self._is_at_rest() and self.linear.can_go_back(image, size)

@@ -100,13 +100,15 @@ def begin(
         )
     history, tier = engine.history, engine.executor.tier
     history.undone.clear()
-    if history.has_changed and "rewind" in engine.executor.capabilities:
-        if (logged := engine.logged_state()) is not None:
-            history.add_logged(logged)
-        else:
-            # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).
-            may_move_up = tier == "core" and (stdin is not None or "(" in source)
-            history.checkpoint(engine.state, needed=may_move_up or engine.is_repeatable)
+    if history.has_changed:
+        history.remember()
+        if "rewind" in engine.executor.capabilities:
+            if (logged := engine.logged_state()) is not None:
+                history.add_logged(logged)
+            else:
+                # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).
+                may_move_up = tier == "core" and (stdin is not None or "(" in source)
+                history.checkpoint(engine.state, needed=may_move_up or engine.is_repeatable)
     engine.count += 1
     if telemetry.is_on:
         engine.host_calls.functions.span = telemetry.begin(
@@ -379,7 +381,7 @@ def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Fa
         result.error = error_of(execution, result, outcome)
         error = f"{result.error}"
     past = Past(execution.count, execution.source, result.duration_ms, error)
-    engine.history.executed(past)
+    engine.history.recent.append(past)
     if engine.recorder is not None:
         engine.recorder.mark(Ended(past.count, past.code, past.duration_ms, error))
     execution.result = result

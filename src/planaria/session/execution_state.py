@@ -140,6 +140,7 @@ class ExecutionState:
         self.pending: dict[int, HostCall] = dict(pending)
         #: Calls whose callback raised Suspend, with its reason: they are answered later.
         self.suspended: dict[int, str] = dict(suspended)
+        self.source = command.source
         self._first = command
         self._command: Command | None = command
         #: The answers for the next command, with their calls.
@@ -147,11 +148,6 @@ class ExecutionState:
         self._listeners = listeners
 
     # -- commands and reports ------------------------------------------------------------------------------
-
-    @property
-    def source(self) -> str:
-        """The code or the script."""
-        return self._first.source
 
     @property
     def cell(self) -> str | None:

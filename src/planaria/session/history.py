@@ -142,8 +142,9 @@ class History:
     points: list[Point] = field(default_factory=list)
     undone: list[Point] = field(default_factory=list)
     """For `redo`, the next one last."""
-    past: Past | None = None
-    """What was executed to come here, without what is too long ago."""
+    recent: list[Past] = field(default_factory=list)
+    """What was executed since `past` was last asked for, each by itself; executions add themselves here."""
+    _past: Past | None = None
     _remembered: int = 0
     """Executions in `past`, and the characters of their code."""
     _remembered_code: int = 0
@@ -178,7 +179,7 @@ class History:
         """The history of a copy of the session."""
         return History(
             list(self.points),
-            past=self.past,
+            _past=self.past,
             _remembered=self._remembered,
             _remembered_code=self._remembered_code,
             most_bytes=self.most_bytes,
@@ -187,11 +188,26 @@ class History:
             _automatic=self._automatic,
         )
 
-    def executed(self, past: Past) -> None:
-        """An execution has led from the state of `past` to the present one."""
-        past.before, self.past = self.past, past
-        self._remembered += 1
-        self._remembered_code += len(past.code)
+    @property
+    def past(self) -> Past | None:
+        """What was executed to come here, without what is too long ago."""
+        if self.recent:
+            self.remember()
+        return self._past
+
+    @past.setter
+    def past(self, past: Past | None) -> None:
+        self.recent.clear()
+        self._past = past
+
+    def remember(self) -> None:
+        """Take what was executed recently, and forget what is too long ago."""
+        for past in self.recent:
+            past.before = self._past
+            self._past = past
+            self._remembered += 1
+            self._remembered_code += len(past.code)
+        self.recent.clear()
         if self._remembered > 2 * KEEP_ENTRIES or self._remembered_code > 2 * _KEEP_CODE:
             self._forget_oldest()
 
@@ -202,7 +218,7 @@ class History:
         """
         kept: list[Past] = []
         forgotten: set[Past] = set()
-        past, code = self.past, 0
+        past, code = self._past, 0
         while past is not None:
             if len(kept) < KEEP_ENTRIES and (code < _KEEP_CODE or not kept):
                 kept.append(past)
@@ -224,7 +240,7 @@ class History:
 
         self.points = [moved(point) for point in self.points]
         self.undone = [moved(point) for point in self.undone]
-        self.past, self._remembered, self._remembered_code = newest, len(kept), code
+        self._past, self._remembered, self._remembered_code = newest, len(kept), code
 
     def checkpoint(self, capture: Callable[[], SessionState], *, needed: bool = False) -> None:
         """Keep the present state, as `capture` gives it, before something is executed, if there is time for
@@ -255,7 +271,7 @@ class History:
         own, and takes its time from the next checkpoint that does.
         """
         self.budget.spend(_LOGGED)
-        self.points.append(Point(state, None, self.past))
+        self.points.append(Point(state, None, self._past))
         self._automatic += 1
         self.has_changed = False
         if self._automatic > _KEEP_POINTS:
