@@ -361,8 +361,10 @@ class RawFunction:
         if len(arguments) != self._parameters:
             raise TypeError(f"expected {self._parameters} arguments, got {len(arguments)}")
         array = self._array
-        if arguments:
-            array[0::2] = list(arguments)
+        position = 0
+        for argument in arguments:
+            array[position] = argument
+            position += 2
         # The context is asked for each time: it raises ValueError once the store has been closed.
         error = _func_call_unchecked(self._store._context(), *self._given)
         if error or self._trap.value:
