@@ -155,8 +155,7 @@ class Kernel:
                 command = ("refuse",)
             if self._interpreter is not None and self._interpreter.is_lost:
                 self._restore()
-            name, *arguments = command
-            report = self._commands[name](*arguments)
+            report = self._commands[command[0]](*command[1:])
         except BaseException as error:
             report = self._own_error(error)
         # Lengths are asked for: where a dict itself is, CPython counts that each time, in the code's memory.

@@ -325,3 +325,23 @@ def test_name_of_a_cell_is_a_string(host: Any) -> None:
     host.run("import pickle, sys; data = pickle.dumps(sys._getframe().f_code.co_filename)")
     found = pickle.loads(host.value("data"))
     assert (type(found), found) == (str, f"<cell {host.count - 1}>")
+
+
+def test_code_that_runs_again_has_the_name_of_its_cell(host: Any) -> None:
+    """A source that comes again runs under the name of each cell, and what is left of an earlier one keeps the
+    name of that.
+    """
+    host.run("import sys\nkept = []")
+    nothing_left = "name = sys._getframe().f_code.co_filename"
+    frame_left = "kept.append(sys._getframe())"
+    error_left = (
+        "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    kept.append(error.__traceback__.tb_frame)"
+    )
+    names = []
+    for source in [nothing_left, frame_left, error_left] * 3:
+        host.run(source)
+        if source == nothing_left:
+            assert host.value("name") == f"<cell {host.count - 1}>"
+        else:
+            names.append(f"<cell {host.count}>")
+    assert host.value("[frame.f_code.co_filename for frame in kept]") == names

@@ -8,7 +8,6 @@ before with their commands and answers, which are given again when the session g
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Final
 
 from planaria.executors.wasm_state import LoggedCommand, WasmState
@@ -23,39 +22,21 @@ _MOST_SECONDS: Final = 0.0025
 class CommandLog:
     """What leads to the present state of one kernel from one whose memory was read."""
 
-    __slots__ = ("_count", "_newest", "_seconds", "base", "entries")
+    __slots__ = ("base", "commands", "left", "seconds_left")
 
     def __init__(self) -> None:
         self.base: WasmState | None = None
         """A state whose memory was read; None where nothing is known that leads to the present one."""
-        #: The commands since `newest` was last asked for, with their replies and seconds; with one more there
-        #: are too many.
-        self.entries: deque[tuple[bytes, tuple[bytes, ...], float]] = deque(maxlen=_MOST_COMMANDS + 1)
-        self._newest: LoggedCommand | None = None
-        self._count = 0
-        self._seconds = 0.0
+        self.commands: list[LoggedCommand] = []
+        """The commands since `base`. States on the way share this list, to which only is added."""
+        self.left = 0
+        """How many more there may be."""
+        self.seconds_left = 0.0
+        """How long these may take; less than 0 when they have taken longer."""
 
     def begin(self, state: WasmState) -> None:
         """The kernel is in this state."""
-        self.base, self._newest = state, None
-        self._count, self._seconds = 0, 0.0
-        self.entries.clear()
-        self.entries.extend([(entry.command, entry.replies, entry.seconds) for entry in state.commands])
-
-    def newest(self) -> LoggedCommand | None:
-        """The last of the commands that lead to the present state from `base`; None where that is not known,
-        or they are none, or too many.
-        """
-        newest, entries = self._newest, self.entries
-        if self.base is None or self._count + len(entries) > _MOST_COMMANDS:
-            self.base = self._newest = None
-            return None
-        for command, replies, seconds in entries:
-            newest = LoggedCommand(command, replies, seconds, newest)
-            self._seconds += seconds
-        self._count += len(entries)
-        entries.clear()
-        if self._seconds > _MOST_SECONDS:
-            self.base = newest = None
-        self._newest = newest
-        return newest
+        self.base = state
+        self.commands = list(state.commands)
+        self.left = _MOST_COMMANDS - len(self.commands)
+        self.seconds_left = _MOST_SECONDS - sum([command.seconds for command in self.commands])

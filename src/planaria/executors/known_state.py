@@ -70,14 +70,18 @@ class KnownState:
         if self.birth is not None:
             self.birth = self.memory = None
 
-    def logged(self, machine: Machine, files: FileSystem) -> LoggedState | None:
-        """The present state by the commands that lead to it from one whose memory was read; None where there
-        are none known.
+    def logged(self, size: int, files: FileSystem) -> LoggedState | None:
+        """The present state, of a memory of this size, by the commands that lead to it from one whose memory
+        was read; None where there are none known.
         """
-        newest, base = self.log.newest(), self.log.base
-        if self.memory is not None or newest is None or base is None or base.size != machine.memory_bytes:
+        log = self.log
+        base, commands = log.base, log.commands
+        if base is None or self.memory is not None or not commands:
             return None
-        return LoggedState(base, newest, files.snapshot(), self.deferred)
+        if base.size != size or log.seconds_left < 0:
+            log.base = None
+            return None
+        return LoggedState(base, commands, len(commands), files.snapshot(), self.deferred)
 
     def is_memory_known(self, *, shared: bool) -> bool:
         """Whether the memory need not be read, for a state that is `shared` with others that live from it."""

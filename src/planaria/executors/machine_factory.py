@@ -24,7 +24,6 @@ from planaria.machine.image import Image
 from planaria.machine.imports import weak_method
 from planaria.machine.machine import Machine
 from planaria.machine.wasi.clock import Clock, JournaledClock, SystemClock, VirtualClock
-from planaria.machine.wasi.held_output import checked_state
 from planaria.machine.wasi.random import JournaledRandom, RandomSource, SeededRandom, SystemRandom, take
 from planaria.machine.wasi.system import Wasi
 from planaria.runtime import tiers
@@ -123,7 +122,7 @@ class MachineFactory:
             # random numbers of a seed begin anew: they are the session's and not the image's.
             wasi.restore({**image.system, "random": wasi.random.state()})
         else:
-            wasi.held.restore(checked_state(image.system["held"]))
+            wasi.held.restore(image.held)
         return machine
 
     def connect(self, wasi: Wasi) -> None:

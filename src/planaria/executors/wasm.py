@@ -38,7 +38,7 @@ from planaria.executors.messages import (
 )
 from planaria.executors.sandbox_packages import SandboxPackages
 from planaria.executors.system_changes import changed
-from planaria.executors.wasm_state import LoggedState, WasmState
+from planaria.executors.wasm_state import LoggedCommand, LoggedState, WasmState
 from planaria.files.filesystem import FileSystem
 from planaria.limits import Guard, Limits, Stopped, StopReason
 from planaria.machine.exhaustion import host_resources
@@ -254,9 +254,10 @@ class WasmExecutor(Executor):
         return now.state(machine, self.files)
 
     def logged(self) -> LoggedState | None:
-        if self._machine is None or self._journal is not None:
+        machine = self._machine
+        if machine is None or self._journal is not None:
             return None
-        return self._known.logged(self._machine, self._factory.files)
+        return self._known.logged(machine.memory_bytes, self._factory.files)
 
     def _take_deferred(self) -> None:
         """Have the kernel take the settings that it has yet to take."""
@@ -434,7 +435,6 @@ class WasmExecutor(Executor):
         if mailbox is not None:
             put_command(machine.memory, mailbox, command)
         self._kept.clear()
-        began = time.thread_time()
         try:
             reason = machine.enter(addresses.entry, guard)
         except ProcessExit as ended:
@@ -452,10 +452,12 @@ class WasmExecutor(Executor):
         finally:
             self.fuel_used, self.waited = machine.fuel_used, machine.processor.seconds_lost
         log = self._known.log
-        if machine.had_input or mailbox is None:
+        if machine.had_input or mailbox is None or not log.left:
             log.base = None
         else:
-            log.entries.append((command, tuple(self._kept), time.thread_time() - began))
+            log.left -= 1
+            log.seconds_left -= machine.seconds
+            log.commands.append(LoggedCommand(command, tuple(self._kept), machine.seconds))
         try:
             return endpoint.ended(reason, None if mailbox is None else take_report(machine.memory, mailbox))
         except Stopped:

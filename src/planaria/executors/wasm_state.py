@@ -26,8 +26,6 @@ class LoggedCommand(NamedTuple):
     """What it was answered to calls that it awaited."""
     seconds: float
     """The processor time of the entry."""
-    before: LoggedCommand | None = None
-    """The one before it; commands that lead to several states are shared by these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +68,15 @@ class LoggedState(NamedTuple):
 
     base: WasmState
     """One whose memory was read."""
-    newest: LoggedCommand
-    """The last command that the kernel was entered with since."""
+    commands: list[LoggedCommand]
+    """What the kernel was entered with since; later states share the list, which is added to."""
+    length: int
+    """How many of these commands lead to this state."""
     files: FileSystemSnapshot
     deferred: Mapping[str, object] | None
 
     def state(self) -> WasmState:
         """The state as one to go back to."""
-        commands: list[LoggedCommand] = []
-        command: LoggedCommand | None = self.newest
-        while command is not None:
-            commands.append(command)
-            command = command.before
+        commands = tuple(self.commands[: self.length])
         # The guest has asked for no time since `base`, so it cannot tell that the clocks are of that moment.
-        return replace(self.base, files=self.files, deferred=self.deferred, commands=tuple(commands[::-1]))
+        return replace(self.base, files=self.files, deferred=self.deferred, commands=commands)

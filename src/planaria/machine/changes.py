@@ -15,8 +15,8 @@ import mmap
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from itertools import compress, repeat
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, compress, repeat
 from operator import not_
 from typing import Final
 
@@ -29,6 +29,7 @@ __all__ = [
     "dirty_spans",
     "discard",
     "memory_at",
+    "pages_of",
     "read_pages",
     "revert",
     "spans_of",
@@ -175,7 +176,7 @@ class PageViews:
     def __init__(self, base: int, spans: list[Span]) -> None:
         self.spans = spans
         memory = memory_at(base)
-        self._starts = [at for start, end in spans for at in range(start, end, PAGE_BYTES)]
+        self._starts = list(pages_of(spans))
         self._views = [memory[at : at + PAGE_BYTES] for at in self._starts]
         self._pairs = list(zip(self._starts, self._views, strict=True))
         self.bytes = len(self._starts) * PAGE_BYTES
@@ -186,6 +187,11 @@ class PageViews:
         # Nothing begins with a page but the page itself.
         are_others = map(not_, map(bytes.startswith, old, self._views))
         return {at: bytes(view) for at, view in compress(self._pairs, are_others)}
+
+
+def pages_of(spans: Iterable[Span]) -> Iterator[int]:
+    """The offsets of the first bytes of the pages in spans."""
+    return chain.from_iterable([range(start, end, PAGE_BYTES) for start, end in spans])
 
 
 def spans_of(pages: Iterable[int]) -> list[Span]:

@@ -25,6 +25,7 @@ from planaria.machine.image_files import find_tree, tree_path
 from planaria.machine.memory import MemoryFile
 from planaria.machine.private_pages import IMMORTAL_MINIMUM
 from planaria.machine.recipe import Recipe
+from planaria.machine.wasi.held_output import Held, checked_state
 from planaria.machine.wasi.memory import GuestMemory
 from planaria.runtime.cache import CompileCache, cache_failure
 from planaria_kernel.protocol import decode, encode
@@ -83,6 +84,11 @@ class Image:
     def is_whole(self) -> bool:
         """Whether the cache has the files that sessions begin with, or they are loaded."""
         return self.files is None or "tree" in self.__dict__ or tree_path(self.files).exists()
+
+    @cached_property
+    def held(self) -> Held:
+        """Where the standard streams are in its memory."""
+        return checked_state(self.system["held"])
 
     @cached_property
     def tree(self) -> MemorySnapshot | None:

@@ -32,7 +32,6 @@ Result = TypeVar("Result")
 class Guest(Protocol):
     """What a call of the guest needs of the machine that it comes from; see `machine.Machine`."""
 
-    functions: list[Callable[..., int]]
     wasi: Wasi
     memory: GuestMemory
     find_answer: Callable[[], Callable[[bytes], bytes] | None]
@@ -40,6 +39,9 @@ class Guest(Protocol):
     failure: BaseException | None
     has_called_system: bool
     had_input: bool
+
+    @property
+    def functions(self) -> list[Callable[..., int]]: ...
 
     @property
     def allocate(self) -> Callable[[int], int]: ...

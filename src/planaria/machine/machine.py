@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import cached_property
 from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -113,6 +114,8 @@ class Machine:
         host, which sets this for its answers but those that it keeps. Without that, the call is a function
         of the memory before it, and of what was kept.
         """
+        self.seconds = 0.0
+        """The processor time of the last call."""
         self.is_repeated = False
         """Whether a call is being made again (see `repeat`)."""
         store = wasmtime.Store(engine(metered))
@@ -125,7 +128,6 @@ class Machine:
             store.set_limits(memory_size=memory_limit // WASM_PAGE_BYTES * WASM_PAGE_BYTES)
         set_epoch_callback(store, weak_method(self._visited))
         self._store = store
-        self._running = False
         #: The ticker's count when the deadline was last set, one tick after it.
         self._epoch = _ticker().epoch
         store.set_epoch_deadline(1)
@@ -135,12 +137,8 @@ class Machine:
         self._stack_pointer = RawGlobal(
             store, export(store, instance, "__stack_pointer"), checked=bool(_shapes)
         )
-        self.allocate = self.function("host_alloc")
         self._call = self.function("PyObject_CallNoArgs")
-        self._release = self.function("_Py_DecRef")
-        self._set_interrupt = self.function("PyErr_SetInterruptEx")
         wasi.memory = self.memory
-        self.functions = [getattr(wasi, name) for name in FUNCTION_NAMES]
         # What the ticker looks at while a call runs.
         self.wants_visits = False
         self._guard = Guard()
@@ -154,7 +152,6 @@ class Machine:
         #: When the guest is to get SIGALRM, and the seconds after which again; `time.monotonic()`.
         self._alarm: float | None = None
         self._alarm_interval = 0.0
-        self._thread = 0
         #: How many functions of the user's run on the host inside this call; Ctrl-C is theirs then.
         self._outside = 0
         self.processor = Turn(processors())
@@ -163,6 +160,26 @@ class Machine:
         # an Event is locked for a moment when a wait begins, and would be waited for by its own holder.
         self._calls_to_wake: SimpleQueue[None] = SimpleQueue()
         wasi.sleep = weak_method(self.sleep)
+
+    # What few executions call is looked up when it is first called.
+
+    @cached_property
+    def functions(self) -> list[Callable[..., int]]:
+        """Those of the system, in the order of `FUNCTION_NAMES`."""
+        return [getattr(self.wasi, name) for name in FUNCTION_NAMES]
+
+    @cached_property
+    def allocate(self) -> RawFunction:
+        """Allocates so many bytes in the guest; their address, 0 when there is no memory."""
+        return self.function("host_alloc")
+
+    @cached_property
+    def _release(self) -> RawFunction:
+        return self.function("_Py_DecRef")
+
+    @cached_property
+    def _set_interrupt(self) -> RawFunction:
+        return self.function("PyErr_SetInterruptEx")
 
     def function(self, name: str) -> RawFunction:
         """A function that the module exports; to be called in `guarded`."""
@@ -194,7 +211,7 @@ class Machine:
         return self.linear.capture()
 
     def _is_at_rest(self) -> bool:
-        return not self._running and self._stack_pointer.get() == STACK_BASE
+        return self.linear.user is None and self._stack_pointer.get() == STACK_BASE
 
     # -- calls ----------------------------------------------------------------------------------------
 
@@ -205,14 +222,13 @@ class Machine:
         did not come back, and whatever a host call or a system function failed with.
         """
 
-        def run() -> None:
-            result = self._call(function)
-            # None, which nearly every call returns, is never let go of; that would be another call.
-            if int.from_bytes(self.memory.view[result : result + 4], "little") < IMMORTAL_MINIMUM:
-                self._release(result)
-
-        self.guarded(run, guard)
-        return self._reason
+        result = self.guarded(self._call, guard, function)
+        reason = self._reason
+        # None, which nearly every call returns, is never let go of; that would be another call.
+        if int.from_bytes(self.memory.view[result : result + 4], "little") < IMMORTAL_MINIMUM:
+            self.guarded(self._release, guard, result)
+            self.had_input = True  # this was one more call
+        return reason
 
     def repeat(self, function: int) -> bool:
         """Make a call again that got nothing from outside, in the memory as it was then.
@@ -228,41 +244,39 @@ class Machine:
             raise Stopped("a call that was made again went another way", None)
         return reason is not None
 
-    def guarded(self, function: Callable[[], Result], guard: Guard) -> Result:
+    def guarded(self, function: Callable[..., Result], guard: Guard, *arguments: int) -> Result:
         """Run `function`, which calls into the guest, on a large stack, watched by the ticker."""
         self._guard = guard
         self._reason = self._interrupted_at = None
         self._kill = self._delivered = self._raised = self.had_input = False
-        self.failure = None
         if not self._calls_to_wake.empty():
             self._forget_calls()
         self._cpu_clock = None
-        linear, pages = self.linear, self.linear.private
+        linear = self.linear
 
         def run() -> Result:
             outer, current.machine = current.machine, self
             thread = interruption.current
             waiting = thread.is_due, thread.take_raised
             thread.is_due, thread.take_raised = self.is_due, self.take_raised
-            self._thread = threading.get_ident()
-            self._running = True
             if guard.cpu is not None:
                 self._cpu_deadline = time.thread_time() + guard.cpu
                 self._cpu_clock = time.pthread_getcpuclockid(threading.get_ident())
-            fuel = _UNLIMITED if guard.fuel is None else guard.fuel
             if self._is_metered:
+                fuel = _UNLIMITED if guard.fuel is None else guard.fuel
                 self._store.set_fuel(fuel)
-            linear.user, linear.known_size = self._thread, None
-            faults = thread_usage()[FAULTS] if pages.is_looked_at else None
+            linear.user, linear.known_size = threading.get_ident(), None
+            before = thread_usage()
             try:
-                return function()
+                return function(*arguments)
             finally:
-                if faults is not None and thread_usage()[FAULTS] != faults:
-                    pages.is_looked_at = False
+                after = thread_usage()
+                self.seconds = after[0] + after[1] - before[0] - before[1]
+                if after[FAULTS] != before[FAULTS]:
+                    linear.private.is_looked_at = False
                 linear.user, linear.known_size = None, memory_size(self._store, linear.exported)
                 if self._is_metered:
                     self.fuel_used = fuel - self._store.get_fuel()
-                self._running = False
                 current.machine = outer
                 thread.is_due, thread.take_raised = waiting
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Final
 
 from planaria.machine.changes import (
@@ -23,6 +22,7 @@ from planaria.machine.changes import (
     PageViews,
     dirty_spans,
     memory_at,
+    pages_of,
     read_pages,
     revert,
     spans_of,
@@ -264,7 +264,7 @@ class PrivatePages:
     def go_back(self, pages: ChangedPages, image: MemoryFile) -> None:
         """Make `pages` those that differ from `image`; `find` was called."""
         before, unread = self._take_found()
-        stale = set(chain.from_iterable([range(start, end, PAGE_BYTES) for start, end in unread]))
+        stale = set(pages_of(unread))
         if before is None:
             stale.update(pages)
         elif before is not pages:

@@ -18,6 +18,7 @@ import mmap
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeVar
 
 __all__ = ["STACK_BYTES", "call_on_large_stack", "switches_stacks"]
@@ -38,20 +39,20 @@ _MAP_NORESERVE: Final = 0x4000
 _MAP_STACK: Final = 0x20000
 _PROT_NONE: Final = 0
 
-_ENTRY = ctypes.CFUNCTYPE(None)
 
+def _library() -> ctypes.PyDLL | None:
+    """The C library with its context functions typed, or None where it has none we can use.
 
-def _library() -> ctypes.CDLL | None:
-    """The C library with its context functions typed, or None where it has none we can use."""
+    They are called with Python's lock held, so that what runs on the other stack has it.
+    """
     if not sys.platform.startswith("linux") or ctypes.sizeof(ctypes.c_void_p) != 8:
         return None
     if sys.version_info >= (3, 14):
         return None
-    library = ctypes.CDLL(None, use_errno=True)
+    library = ctypes.PyDLL(None, use_errno=True)
     try:
         library.getcontext.argtypes = [ctypes.c_void_p]
-        library.swapcontext.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        library.makecontext.argtypes = [ctypes.c_void_p, _ENTRY, ctypes.c_int]
+        library.swapcontext.restype = ctypes.c_int
         library.makecontext.restype = None
     except AttributeError:  # musl
         return None
@@ -60,12 +61,14 @@ def _library() -> ctypes.CDLL | None:
 
 
 _LIBRARY: Final = _library()
+#: The address of the function of CPython that calls an object.
+_CALL: Final = ctypes.cast(ctypes.pythonapi.PyObject_CallNoArgs, ctypes.c_void_p)
 
 
 class _Segment:
     """One stack and the two contexts between which it switches; used by one call at a time."""
 
-    __slots__ = ("_entry", "_error", "_fields", "_function", "_here", "_result", "_stack", "_there")
+    __slots__ = ("_enter", "_fields", "_function", "_here", "_prepare", "_result", "_stack", "_there")
 
     def __init__(self) -> None:
         assert _LIBRARY is not None
@@ -84,32 +87,28 @@ class _Segment:
         self._fields[1] = ctypes.addressof(self._here)
         self._fields[2] = bottom
         self._fields[4] = STACK_BYTES
-        self._entry = _ENTRY(self._run)
         self._function: Callable[[], Any] | None = None
         self._result: Any = None
-        self._error: BaseException | None = None
 
-    def _run(self) -> None:
-        try:
+        def run() -> None:  # returns nothing, as nothing on the other stack would take it
             assert self._function is not None
             self._result = self._function()
-        except BaseException as error:  # carried to the caller's side of the switch
-            self._error = error
+
+        # Given as values of C, without types of arguments: converting takes longer than the call.
+        here, there = map(ctypes.c_void_p, map(ctypes.addressof, (self._here, self._there)))
+        callee = ctypes.c_void_p.from_buffer(ctypes.py_object(run))
+        self._prepare = partial(_LIBRARY.makecontext, there, _CALL, ctypes.c_int(1), callee)
+        self._enter = partial(_LIBRARY.swapcontext, here, there)
 
     def call(self, function: Callable[[], Result]) -> Result:
-        assert _LIBRARY is not None
         self._function = function
-        _LIBRARY.makecontext(self._there, self._entry, 0)
-        _LIBRARY.swapcontext(self._here, self._there)
-        self._trim()
-        result, error = self._result, self._error
-        self._function = self._result = self._error = None
-        if error is not None:
-            try:
-                raise error
-            finally:
-                error = None  # no cycle through the traceback's frame
-        return result  # type: ignore[no-any-return]
+        self._prepare()
+        try:
+            self._enter()  # raises what the function raised
+            return self._result  # type: ignore[no-any-return]
+        finally:
+            self._function = self._result = None
+            self._trim()
 
     def _trim(self) -> None:
         """Give the memory of deep recursion back."""

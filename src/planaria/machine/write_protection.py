@@ -14,6 +14,7 @@ import mmap
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
@@ -47,9 +48,16 @@ class _Protection:
 
 #: The page faults in the use of resources by a thread: ru_minflt and ru_majflt.
 FAULTS: Final = slice(6, 8)
-#: `thread_usage()[FAULTS]` are the page faults of this thread so far; the first write to a protected page is
-#: one. Without a function of Python, since it is called around every call of the guest.
-thread_usage: Callable[[], Sequence[float]] = partial(tuple)  # nothing is protected where none are counted
+
+
+def _thread_seconds() -> Sequence[float]:
+    return time.thread_time(), 0.0
+
+
+#: The use of resources by this thread so far: it begins with two times in seconds, ru_utime and ru_stime, and
+#: its FAULTS are the page faults, of which the first write to a protected page is one; nothing is protected
+#: where none are counted. Without a function of Python, since it is called around every call of the guest.
+thread_usage: Callable[[], Sequence[float]] = _thread_seconds
 if sys.platform.startswith("linux"):
     import resource
 

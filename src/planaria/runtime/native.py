@@ -325,14 +325,12 @@ class RawFunction:
 
     __slots__ = (
         "_array",
-        "_count",
         "_function",
+        "_given",
         "_mask",
         "_parameters",
-        "_pointer",
         "_store",
         "_trap",
-        "_trap_address",
     )
 
     def __init__(
@@ -342,11 +340,10 @@ class RawFunction:
         self._parameters, self._mask = shape or self.shape_of(store, function)
         self._store = store
         self._function = function
-        self._pointer = ctypes.addressof(function._func)
-        self._count = max(self._parameters, 1)
-        self._array = (c_uint64 * (2 * self._count))()
+        count = max(self._parameters, 1)
+        self._array = (c_uint64 * (2 * count))()
         self._trap = c_void_p()
-        self._trap_address = ctypes.addressof(self._trap)
+        self._given = byref(function._func), self._array, c_size_t(count), byref(self._trap)
 
     @staticmethod
     def shape_of(store: wasmtime.Store, function: wasmtime.Func) -> tuple[int, int]:
@@ -369,9 +366,7 @@ class RawFunction:
             array[position] = argument
             position += 2
         # The context is asked for each time: it raises ValueError once the store has been closed.
-        error = _func_call_unchecked(
-            self._store._context(), self._pointer, array, self._count, self._trap_address
-        )
+        error = _func_call_unchecked(self._store._context(), *self._given)
         if error or self._trap.value:
             self._fail(error)
         return array[0] & self._mask

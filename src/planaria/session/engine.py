@@ -71,7 +71,7 @@ class SessionEngine:
     def __init__(self, settings: SessionSettings) -> None:
         self.settings = settings
         self.executor: Executor = settings.executor or WasmExecutor()
-        self.recorder = Recorder(settings.bounds.recording) if settings.record else None
+        self._record(Recorder(settings.bounds.recording) if settings.record else None)
         self.host_calls = HostCalls(settings, self.executor)
         self.workspace: WorkspaceLink | None = None
         self.network: NetworkLink | None = None
@@ -110,6 +110,11 @@ class SessionEngine:
         self.suspended: dict[int, str] = {}
         self.history = History.of(self.settings.bounds)
         self.host_calls.admission.missing = {}
+
+    def _record(self, recorder: Recorder | None) -> None:
+        self.recorder = recorder
+        self.is_repeatable = self.settings.deterministic is not None or recorder is not None
+        """Whether the session may be done again as a whole."""
 
     def _link(self, link: WorkspaceLink) -> None:
         self.workspace = self.host_calls.admission.workspace = link
@@ -374,11 +379,6 @@ class SessionEngine:
         kernel = self.snapshots_for("snapshot").capture(known, complete=complete, shared=shared)
         return SessionState(kernel, self.count, tuple(self.pending.values()), run)
 
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether the session may be done again as a whole."""
-        return self.settings.deterministic is not None or self.recorder is not None
-
     def logged_state(self) -> SessionState | None:
         """The present state by the commands that lead to it from an earlier one, for a checkpoint that few go
         back to; None where `state` has to be taken. No execution may wait.
@@ -416,7 +416,7 @@ class SessionEngine:
         other = SessionEngine.__new__(SessionEngine)
         other.settings = self.settings
         other.workspace = other.network = None
-        other.recorder = None if self.recorder is None else self.recorder.fork()
+        other._record(None if self.recorder is None else self.recorder.fork())
         other.phase = Phase.READY
         telemetry.count(other)
         other.out_of_time = 0

@@ -103,7 +103,7 @@ def begin(
     if history.has_changed:
         history.remember()
         if "rewind" in engine.executor.capabilities:
-            if (logged := engine.logged_state()) is not None and history.budget.allows():
+            if (logged := engine.logged_state()) is not None:
                 history.add_logged(logged)
             else:
                 # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).
@@ -346,6 +346,19 @@ def _take_requests(engine: SessionEngine) -> list[NetworkRequest]:
     return [] if link is None else link.take_records()
 
 
+def _ended_well(execution: ExecutionState, result: Result, outcome: Done) -> Done | Failed:
+    """Put what the code has come to into its result; its outcome, if that is another one after all."""
+    if outcome.value is not None:
+        try:
+            result.value = execution.decoded(outcome.value)
+        except ProtocolError as damage:
+            return Failed("ProtocolError", f"the value is damaged: {damage}")
+    result.repr, result.status = outcome.repr, outcome.exit_code
+    if execution.stop.reason in _LIMITS:
+        return Failed("KeyboardInterrupt", "")  # the code has handled it, but not what it asked for
+    return outcome
+
+
 def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Failed) -> Result:
     _end(engine, execution)
     stop = execution.stop
@@ -357,22 +370,16 @@ def _finish(engine: SessionEngine, execution: ExecutionState, outcome: Done | Fa
     if execution.tool_calls:
         end_tool_calls(execution, "cancelled" if stop.reason is None else "interrupted")
     result = execution.result_so_far(_take_requests(engine), engine.executor.memory_bytes)
-    if type(outcome) is Done and outcome.value is not None:
-        try:
-            result.value = execution.decoded(outcome.value)
-        except ProtocolError as damage:
-            outcome = Failed("ProtocolError", f"the value is damaged: {damage}")
-    if type(outcome) is Done:
-        result.repr, result.status = outcome.repr, outcome.exit_code
-    if type(outcome) is Done and stop.reason in _LIMITS:
-        outcome = Failed("KeyboardInterrupt", "")  # the code has handled it, but not what it asked for
     engine.out_of_time = engine.out_of_time + 1 if stop.reason in ("timeout", "cpu") else 0
+    error = None
+    if type(outcome) is Done:
+        outcome = _ended_well(execution, result, outcome)
     if type(outcome) is Failed:
         stop.in_a_row = max(1, engine.out_of_time)
         stop.closes = engine.is_closing
         outcome = with_hint(outcome, execution.source, [one.name for one in engine.settings.registry])
         result.error = error_of(execution, result, outcome)
-    error = None if result.error is None else f"{result.error}"
+        error = f"{result.error}"
     past = Past(execution.count, execution.source, result.duration_ms, error)
     engine.history.recent.append(past)
     if engine.recorder is not None:

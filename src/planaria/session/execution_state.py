@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
@@ -60,9 +60,8 @@ class StopState(StrEnum):
     """There was no checkpoint: the session restarted."""
 
 
-@dataclass(slots=True)
 class Stop:
-    """Why an execution was stopped, and what that left of the session."""
+    """Why an execution was stopped, and what that left of the session; few are."""
 
     reason: StopReason | None = None
     patience: float | None = None
@@ -87,40 +86,28 @@ class Stop:
 class ExecutionState:
     """The execution of one cell or script."""
 
-    __slots__ = (
-        "_answers",
-        "_collector",
-        "_command",
-        "_decoded",
-        "_first",
-        "_left",
-        "_listeners",
-        "_sent",
-        "alarm",
-        "asked",
-        "callbacks",
-        "cell",
-        "count",
-        "cpu_left",
-        "deadline",
-        "fuel_left",
-        "fuel_used",
-        "inside",
-        "is_noticed",
-        "limits",
-        "outcome",
-        "pending",
-        "result",
-        "source",
-        "started",
-        "stop",
-        "suspended",
-        "timeout",
-        "timer",
-        "tool_calls",
-        "virtual_time",
-        "wake_at",
-    )
+    # What most executions leave as it is belongs to the class.
+    fuel_used = 0
+    callbacks = 0
+    """Host callbacks so far."""
+    is_noticed = False
+    """Whether anything outside of the session may have noticed what it did."""
+    wake_at: float | None = None
+    """When to continue without an answer, a value of `time.monotonic()`."""
+    timer = 0.0
+    """How many seconds that was from the report that said so."""
+    outcome: Done | Failed | None = None
+    """The kernel's last report, once the execution is over."""
+    result: Result | None = None
+    inside = True
+    """Whether it is being driven now."""
+    asked = False
+    """Whether it is to be interrupted."""
+    _collector: Collector | None = None
+    #: A value and what it was decoded to.
+    _decoded: tuple[bytes, object] = b"", None
+    #: The answers that the last command had.
+    _sent: Sequence[tuple[HostCall, Ok | Raised]] = ()
 
     def __init__(
         self,
@@ -146,11 +133,6 @@ class ExecutionState:
         self._left = timeout
         self.cpu_left = limits.cpu_time
         self.fuel_left = limits.fuel
-        self.fuel_used = 0
-        #: Host callbacks so far.
-        self.callbacks = 0
-        #: Whether anything outside of the session may have noticed what it did.
-        self.is_noticed = False
         #: The calls of tools, in order.
         self.tool_calls: list[ToolCall] = []
         self.stop = Stop()
@@ -158,32 +140,19 @@ class ExecutionState:
         self.pending: dict[int, HostCall] = dict(pending)
         #: Calls whose callback raised Suspend, with its reason: they are answered later.
         self.suspended: dict[int, str] = dict(suspended)
-        #: When to continue without an answer, a value of `time.monotonic()`.
-        self.wake_at: float | None = None
-        #: How many seconds that was from the report that said so.
-        self.timer = 0.0
-        #: The kernel's last report, once the execution is over.
-        self.outcome: Done | Failed | None = None
-        self.result: Result | None = None
-        #: Whether it is being driven now.
-        self.inside = True
-        #: Whether it is to be interrupted.
-        self.asked = False
-        #: What tracebacks call the code; None of a script.
-        self.cell = (command.name or f"<cell {count}>") if isinstance(command, RunCode) else None
         self.source = command.source
         self._first = command
         self._command: Command | None = command
         #: The answers for the next command, with their calls.
         self._answers: list[tuple[HostCall, Ok | Raised]] = []
-        #: Those of the last command.
-        self._sent: list[tuple[HostCall, Ok | Raised]] = []
         self._listeners = listeners
-        self._collector: Collector | None = None
-        #: A value and what it was decoded to.
-        self._decoded: tuple[bytes, object] = b"", None
 
     # -- commands and reports ------------------------------------------------------------------------------
+
+    @property
+    def cell(self) -> str | None:
+        """What tracebacks call the code; None of a script."""
+        return (self._first.name or f"<cell {self.count}>") if isinstance(self._first, RunCode) else None
 
     @property
     def status(self) -> ExecutionStatus:
@@ -226,11 +195,12 @@ class ExecutionState:
     def command(self) -> Command:
         """The command for the next entry; taking it forgets it."""
         command, self._command = self._command, None
-        self.wake_at = None
+        if self.wake_at is not None:
+            self.wake_at = None
+        self._sent = ()
         if command is None:
             self._sent, self._answers = self._answers, []
             return Resume(tuple(CallAnswer(call.id, answer) for call, answer in self._sent))
-        self._sent = []
         return command
 
     def guard(self) -> Guard:

@@ -34,6 +34,9 @@ __all__ = ["SessionSettings", "bytes_of_stdin", "checked_time", "ended"]
 
 #: The methods of a `Clock`.
 _CLOCK: Final = ("realtime", "monotonic", "cpu", "slept", "state", "restore")
+#: What a session has that was given none.
+_LIMITS: Final = Limits()
+_SHELL_LIMITS: Final = ShellLimits()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +102,7 @@ class SessionSettings:
         bounds = self.limits or _usual_limits(self.executor)
         if not isinstance(self.execution_timeout_ms, NotGiven):
             timeout = _seconds_of(self.execution_timeout_ms)
-            if self.limits is not None and self.limits.timeout not in (Limits().timeout, timeout):
+            if self.limits is not None and self.limits.timeout not in (_LIMITS.timeout, timeout):
                 raise TypeError(
                     "execution_timeout_ms= and Limits(timeout=) are the same limit: give one of them"
                 )
@@ -107,7 +110,7 @@ class SessionSettings:
         self._set("bounds", bounds)
         if bounds.fuel is not None and self.executor is not None:
             self.executor.require("fuel_limit")
-        self._set("shell_bounds", self.shell_limits or ShellLimits())
+        self._set("shell_bounds", self.shell_limits or _SHELL_LIMITS)
         self._set("shell_commands", as_commands(self.commands))
         self._set("listeners", Listeners(self.on_stdout, self.on_stderr, self.on_output, self.on_bytes))
         if self.executor is not None and not self.executor.is_sandbox:
@@ -281,7 +284,7 @@ def _check_no_workspace(settings: SessionSettings) -> None:
 def _usual_limits(executor: Executor | None) -> Limits:
     """The limits of a session that was given none; an executor may be set up with another timeout."""
     timeout = NOT_GIVEN if executor is None else executor.default_timeout
-    return Limits() if isinstance(timeout, NotGiven) else Limits(timeout=timeout)
+    return _LIMITS if isinstance(timeout, NotGiven) else Limits(timeout=timeout)
 
 
 def _seconds_of(milliseconds: float | None) -> float | None:

@@ -10,10 +10,11 @@ import linecache
 import re
 import sys
 import tokenize
+from _imp import _fix_co_filename  # type: ignore[attr-defined]  # as importing a module that was moved does
 from collections.abc import Callable
 from io import StringIO
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from planaria_kernel.execution import foreign_syntax
 from planaria_kernel.execution.magic_syntax import Rewritten, rewritten
@@ -36,7 +37,7 @@ FUTURE_FLAGS: Final = {name: getattr(__future__, name).compiler_flag for name in
 
 
 class _TransientName(str):
-    """The name of a cell that has no functions: nothing but its own frame has it.
+    """The name with which a cell is compiled that has no functions: nothing but its own frame has it.
 
     Python interns the file names of code, each by itself in a table of all strings that are interned, whose
     place is another for each name; that of a subclass it does not. So an execution writes to the same memory
@@ -49,6 +50,10 @@ class _TransientName(str):
         return str, (str(self),)
 
 
+#: The source of a cell, the flags, and whether a value is captured.
+_Key: TypeAlias = tuple[str, int, bool]
+
+
 class Cell:
     """The code of a cell: `body` (or None) runs first, the value of `last` (or None) is the cell's value.
 
@@ -57,7 +62,7 @@ class Cell:
     `flags` are the `from __future__` flags that the cells after it have.
     """
 
-    __slots__ = ("awaits", "body", "captures", "flags", "is_flat", "last", "parks", "silent")
+    __slots__ = ("awaits", "body", "captures", "flags", "is_flat", "key", "last", "parks", "silent")
 
     def __init__(self, body: CodeType | None, last: CodeType | None, flags: int, silent: bool) -> None:
         self.body = body
@@ -67,6 +72,8 @@ class Cell:
         self.silent = silent
         self.captures = False
         self.parks = False
+        #: What it was compiled from, if it is kept.
+        self.key: _Key | None = None
         #: Whether there is no code inside its code, as that of a function.
         self.is_flat = True
         for code in (body, last):
@@ -93,6 +100,18 @@ class Cell:
             and (self.last is None or sys.getrefcount(self.last) == _UNUSED)
         )
 
+    @property
+    def may_leave_nothing(self) -> bool:
+        """Whether `leaves_nothing` may be, once it has run."""
+        return self.is_flat and not self.awaits
+
+    def rename(self, name: str) -> None:
+        """Make it the file `name`, where nothing has its code but itself."""
+        if self.body is not None:
+            _fix_co_filename(self.body, name)
+        if self.last is not None:
+            _fix_co_filename(self.last, name)
+
     def renamed(self, name: str) -> Cell:
         """The same cell as the file `name`."""
         cell = Cell.__new__(Cell)
@@ -102,6 +121,7 @@ class Cell:
         cell.flags = self.flags
         cell.silent = self.silent
         cell.captures = self.captures
+        cell.key = None
         cell.is_flat = self.is_flat
         cell.parks = self.parks
         cell.awaits = self.awaits
@@ -128,7 +148,8 @@ def _renamed(code: CodeType, name: str) -> CodeType:
 
 
 #: Cells compiled lately, by what they were compiled from: compiling takes most of the time of a short cell.
-_compiled: dict[tuple[str, int, bool], Cell] = {}
+#: One that may leave nothing is here only between its runs, and the others as what is copied for each.
+_compiled: dict[_Key, Cell] = {}
 _MOST_COMPILED: Final = 256
 _LONGEST_KEPT: Final = 4096
 
@@ -140,11 +161,18 @@ def compile_cell(
     check: Callable[[ast.Module], None] | None = None,
     capture: bool = False,
 ) -> Cell:
-    """As `compile_source` (which see); a source that was compiled before is only renamed."""
+    """As `compile_source` (which see); a source that was compiled before is only renamed.
+
+    When the cell has run and has left nothing, `forget_cell` is to be called.
+    """
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     key = (source, flags, capture)
-    known = _compiled.get(key)
-    if known is not None and check is None:
+    known = _compiled.pop(key, None) if check is None else None
+    if known is not None:
+        if known.may_leave_nothing:
+            known.rename(name)
+            return known
+        _compiled[key] = known
         return known.renamed(_TransientName(name) if known.is_flat else name)
     try:
         cell = compile_source(source, _TransientName(name), flags, check, capture)
@@ -162,15 +190,26 @@ def compile_cell(
             foreign_syntax.explain(error, source)
             raise
     if len(source) <= _LONGEST_KEPT:
-        if len(_compiled) >= _MOST_COMPILED:
-            del _compiled[next(iter(_compiled))]
-        _compiled[key] = cell
+        cell.key = key
+        if not cell.may_leave_nothing:
+            _keep(cell)
     return cell
 
 
-def forget_source(name: str) -> None:
-    """Forget the source of a cell that has ended and of which nothing is left: no traceback will show it."""
+def _keep(cell: Cell) -> None:
+    """Have a cell found by what it was compiled from."""
+    if cell.key is not None:
+        if len(_compiled) >= _MOST_COMPILED:
+            del _compiled[next(iter(_compiled))]
+        _compiled[cell.key] = cell
+
+
+def forget_cell(cell: Cell, name: str) -> None:
+    """Forget the source of a cell that has ended and of which nothing is left: no traceback will show it. Its
+    code may run again.
+    """
     linecache.cache.pop(name, None)
+    _keep(cell)
 
 
 def forget() -> None:

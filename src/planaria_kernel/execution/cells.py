@@ -12,7 +12,7 @@ from typing import Any
 from planaria_kernel.event_loop.asyncio_run import Execution
 from planaria_kernel.event_loop.loop import HostCalls, ParkingLoop
 from planaria_kernel.execution import error_reports, trampolines
-from planaria_kernel.execution.cell import Cell, compile_cell, forget_source
+from planaria_kernel.execution.cell import Cell, compile_cell, forget_cell
 from planaria_kernel.execution.imports import TierImports, TierNeededError
 from planaria_kernel.execution.reports import NOTHING, Report, Reports, misuse
 
@@ -93,7 +93,7 @@ class Cells:
         finally:
             self._captured = None
         if cell.leaves_nothing:
-            forget_source(name)
+            forget_cell(cell, name)
         return self._ended(value, None, cell.silent)
 
     def resume(self, answers: list[tuple[Any, ...]]) -> Report:

@@ -55,14 +55,11 @@ class Turns:
         """Hold the session: another thread waits for it, its own callback is refused."""
         return self if ready else _Unready(self)
 
-    def __enter__(self) -> None:
-        self.take(ready=True)
-
     def __exit__(self, _kind: object, _error: object, _traceback: object) -> None:
         self._owner = None
         self._lock.release()
 
-    def take(self, *, ready: bool) -> None:
+    def take(self, *, ready: bool = True) -> None:
         """Begin to hold the session."""
         engine = self._engine
         # Looked at here, since it holds nearly always.
@@ -85,6 +82,8 @@ class Turns:
         except BaseException:
             self.__exit__(None, None, None)
             raise
+
+    __enter__ = take
 
     def _wait_for_turn(self, lock: threading.Lock) -> None:
         """Take the lock that another thread holds.
