@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from planaria_shell.expand.negated_patterns import NegatedPattern
 from planaria_shell.expand.patterns import compile_pattern
 from planaria_shell.toolkit.invocation import Invocation
 from planaria_shell.toolkit.options import UsageError
@@ -23,7 +24,7 @@ class Excluder:
     """The patterns of `--exclude`, `-X` and `--exclude-vcs`: they match any part of a name."""
 
     def __init__(self) -> None:
-        self._patterns: list[re.Pattern[str]] = []
+        self._patterns: list[re.Pattern[str] | NegatedPattern] = []
 
     def add(self, patterns: Iterable[str]) -> None:
         """Match these too."""

@@ -66,7 +66,7 @@ class Printing:
     readers: dict[str, RecordReader]
     command_status: dict[str, int]
     #: The program has ended: only what is open is left to be closed.
-    ending = False
+    ending: bool
 
     if TYPE_CHECKING:
 

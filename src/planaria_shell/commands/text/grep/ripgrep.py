@@ -302,6 +302,9 @@ class _Resumed:
         yield from self._pending
         yield from self._rest
 
+    def unread(self, data: bytes) -> None:
+        """ripgrep leaves nothing of its input to the next reader."""
+
     def close(self) -> None:
         """Standard input stays open."""
 
