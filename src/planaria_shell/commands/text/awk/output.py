@@ -55,7 +55,7 @@ class UnbufferedSink(Sink):
 class Printing:
     """The part of the runtime that prints, and that runs what is printed to."""
 
-    __slots__ = ()
+    __slots__ = ("ending",)
 
     process: Process
     #: What is printed to standard output and not yet written.

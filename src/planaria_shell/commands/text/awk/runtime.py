@@ -61,8 +61,7 @@ class Runtime(Printing):
     __slots__ = (
         "ARGC", "ARGIND", "CONVFMT", "ERRNO", "FIELDWIDTHS", "FILENAME", "FNR", "FPAT", "FS",
         "IGNORECASE", "NR", "OFMT", "OFS", "ORS", "RLENGTH", "RS", "RSTART", "RT", "SUBSEP", "argument",
-        "arguments", "assign_variable", "command_status", "conversion", "edited", "ending",
-        "environment",
+        "arguments", "assign_variable", "command_status", "conversion", "edited", "environment",
         "exit_status", "fields", "fold", "functions", "in_place", "information", "output_conversion",
         "patterns", "place_known", "plain", "printed", "problem", "process", "read_a_file", "reader",
         "readers", "record", "record_pattern", "result", "sinks", "split", "stale", "symbols",
