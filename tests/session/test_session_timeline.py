@@ -344,7 +344,7 @@ def test_undo_of_what_waits(new_session: Callable[..., Any]) -> None:
     session.checkpoint("waits")
     for go_back in (session.redo, lambda: session.rewind("waits")):
         session.undo()
-        assert session.run_in_progress is None
+        assert [session.run_in_progress] == [None]
         assert session.get("x") == 1
         with pytest.raises(planaria.SessionError, match="the session went back to a state without it"):
             first.resolve(1, True)
