@@ -103,7 +103,7 @@ def begin(
     if history.has_changed:
         history.remember()
         if "rewind" in engine.executor.capabilities:
-            if (logged := engine.logged_state()) is not None:
+            if (logged := engine.logged_state()) is not None and history.budget.allows():
                 history.add_logged(logged)
             else:
                 # Without a call, code reaches no import that cannot be seen in it (`_repeat_on_full_tier`).

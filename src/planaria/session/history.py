@@ -268,7 +268,7 @@ class History:
 
     def add_logged(self, state: SessionState) -> None:
         """Keep the present state, which is logged, before something is executed: it holds no memory of its
-        own, and takes its time from the next checkpoint that does.
+        own.
         """
         self.budget.spend(_LOGGED)
         self.points.append(Point(state, None, self._past))
