@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["batches", "lines_with", "records", "whole_lines"]
+__all__ = ["batches", "records", "whole_lines"]
 
 
 def records(chunks: Iterator[bytes], end: bytes) -> Iterator[bytes]:
@@ -46,15 +46,3 @@ def batches(chunks: Iterator[bytes], end: bytes) -> Iterator[list[bytes]]:
     """Lines without their ends, many at a time."""
     for block in whole_lines(chunks, end):
         yield block.removesuffix(end).split(end)
-
-
-def lines_with(literal: str, text: str) -> list[str]:
-    """Of a text of lines that all have their ends, those that have the literal in them."""
-    find, rfind = text.find, text.rfind
-    found: list[str] = []
-    position = 0
-    while (at := find(literal, position)) >= 0:
-        start = rfind("\n", position, at) + 1 or position
-        position = find("\n", at) + 1
-        found.append(text[start:position])
-    return found

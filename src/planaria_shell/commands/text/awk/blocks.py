@@ -126,22 +126,23 @@ class Blocks:
             if rule.second is not None:
                 self.write(f"r{index} = False")
         self.write("R.place_known = False")
-        reading = "lines := R.next_lines()" if literal is None else "block := R.next_text()"
-        with self.indented(f"while ({reading}):"):
+        with self.indented("while (lines := R.next_lines()):"):
             if counted:
                 self.write("nr, before = R.NR, R.NR - R.FNR")
+            chosen = "lines"
             if literal is not None:
-                self.write(f"lines = R.lines_with({literal!r}, block)")
+                chosen = "chosen"
+                self.write(f"chosen = [line for line in lines if {literal!r} in line]")
             if uses:
                 most, last = _needed(nodes)
-                self.write(f"split = R.block_splitter(lines, {most}, {last})")
+                self.write(f"split = R.block_splitter({chosen}, {most}, {last})")
             start = len(self.lines)
             # Nothing but the loop sees the variables while it runs: they are its own, which is faster.
             local = not self.analysis.program.functions
             self.localized = set() if local else None
             if local:
                 self.depth += 1
-            self._loop_body(rules, plain, uses, eager, counted)
+            self._loop_body(rules, plain, uses, eager, counted, chosen)
             if (
                 any("raise NextRecord" in line for line in self.lines[start:])
                 or self.analysis.program.functions
@@ -150,10 +151,10 @@ class Blocks:
             if local:
                 self.depth -= 1
                 self._localize(start)
-            if literal is not None:
-                self.write("R.ended_text(block)")
+            if changes:
+                self.write("R.ended_lines(lines, record)")
             else:
-                self.write(f"R.ended_lines(len(lines), {'record' if changes else 'lines[-1]'})")
+                self.write("R.ended_lines(lines, lines[-1])")
             with self.indented("if printed:"):
                 self.write("yield from R.pass_on()")
         self.write("R.place_known = True")
@@ -176,7 +177,7 @@ class Blocks:
                 self.write("pass")
 
     def _loop_body(
-        self, rules: list[Rule], plain: list[Rule], uses: list[Rule], eager: bool, counted: bool
+        self, rules: list[Rule], plain: list[Rule], uses: list[Rule], eager: bool, counted: bool, chosen: str
     ) -> None:
         start = len(self.lines)
         self.write("")
@@ -192,13 +193,13 @@ class Blocks:
         if len(self.lines) == start + 1:
             self.write("pass")
         self.depth -= 1
-        sources = {"record": "lines"}
+        sources = {"record": chosen}
         places: list[int] = []
         if eager:
             if len(plain) == 1 and plain[0].first is None:
                 places = self._use_columns(start + 1)
             code = "\n".join(self.lines[start:])
-            every = {**sources, "fields": "rows" if places else "map(split, lines)"}
+            every = {**sources, "fields": "rows" if places else f"map(split, {chosen})"}
             every |= {f"n{place}": f"all_n{place}" for place in places}
             sources = {name: source for name, source in every.items() if re.search(rf"\b{name}\b", code)}
         names, values = ", ".join(sources), ", ".join(sources.values())
@@ -208,11 +209,11 @@ class Blocks:
         if places:
             columns = ", ".join(f"all_n{place}" for place in places)
             if "fields" in sources:
-                self.write_at(start, "rows = list(map(split, lines))")
+                self.write_at(start, f"rows = list(map(split, {chosen}))")
                 start += 1
                 texts = f"text_columns(rows, {places})"
             else:
-                texts = f"R.block_columns(lines, split, {places})"
+                texts = f"R.block_columns({chosen}, split, {places})"
             self.write_at(start, f"[{columns}] = map(numbers, {texts})")
             added = sum_of(self.lines[-1]) if len(self.lines) == start + 3 else None
             if added is not None and self.localized is not None:

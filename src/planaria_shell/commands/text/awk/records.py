@@ -75,17 +75,7 @@ class RecordReader:
             return lines
         return self._more_lines()
 
-    def take_text(self) -> str:
-        """The same as one text, in which each line has its end."""
-        lines, self.lines = self.lines, []
-        if lines:
-            lines.reverse()
-            return "\n".join(lines) + "\n"
-        text = self._more_text()
-        return text + "\n" if text and not self.terminator else text
-
-    def _more_text(self) -> str:
-        """The next lines with their ends, of which the last line of all may have none; empty at the end."""
+    def _more_lines(self) -> list[str]:
         parts = [self.rest[self.at :]]
         self.rest, self.at = "", 0
         if "\n" not in parts[0]:
@@ -94,15 +84,17 @@ class RecordReader:
                 if "\n" in text:
                     break
         text = "".join(parts)
-        end = text.rfind("\n") + 1
-        if text:
-            self.terminator = "\n" if end else ""
-        self.rest = text[end:] if end else ""
-        return text[:end] if end else text
-
-    def _more_lines(self) -> list[str]:
-        self.text = text = self._more_text()
-        return text.removesuffix("\n").split("\n") if text else []
+        if not text:
+            return []
+        self.text = text
+        lines = text.split("\n")
+        self.rest = lines.pop()
+        self.terminator = "\n"
+        if not lines:
+            # The last line, without its newline.
+            lines = [self.rest]
+            self.rest, self.terminator = "", ""
+        return lines
 
     def _read_line(self) -> bool:
         lines = self._more_lines()

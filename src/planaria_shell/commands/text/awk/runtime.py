@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import methodcaller
-from typing import Any, TypeVar
+from typing import Any
 
 from planaria_shell.commands.text.awk.columns import text_columns
 from planaria_shell.commands.text.awk.conversion import Conversion
@@ -30,7 +30,6 @@ from planaria_shell.commands.text.awk.symbols import (
 from planaria_shell.commands.text.awk.syntax import AwkError, fatal, running_line
 from planaria_shell.commands.text.awk.values import Array, Input, number
 from planaria_shell.state.command import Process
-from planaria_shell.toolkit.lines import lines_with
 from planaria_shell.toolkit.regex.posix import Pattern, compile_extended
 from planaria_shell.toolkit.regex.syntax import RegexError
 from planaria_shell.toolkit.streams import Collector, encode, open_input, reason
@@ -38,9 +37,6 @@ from planaria_shell.toolkit.streams import Collector, encode, open_input, reason
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
 #: A field that is not there: the empty string, but `typeof` distinguishes it.
 NO_FIELD = Input("")
-
-
-Taken = TypeVar("Taken")
 
 
 class NextRecord(Exception):
@@ -309,37 +305,20 @@ class Runtime(Printing):
 
     def next_lines(self) -> list[str]:
         """The next lines of the operands, all of one file; empty after the last."""
-        return self._next(RecordReader.take_lines) or []
-
-    def next_text(self) -> str:
-        """The same as one text, in which each line has its end."""
-        return self._next(RecordReader.take_text) or ""
-
-    def _next(self, take: Callable[[RecordReader], Taken]) -> Taken | None:
-        while self.reader is not None or self.open_next():
+        while True:
+            if self.reader is None and not self.open_next():
+                return []
             reader = self.reader
-            if reader is not None and (taken := take(reader)):
-                return taken
+            if reader is not None and (lines := reader.take_lines()):
+                return lines
             self.close_current()
-        return None
 
-    def lines_with(self, literal: str, text: str) -> list[str]:
-        """The lines of a text that have the literal in them."""
-        if text.count(literal) * 4 > text.count("\n"):  # cutting all of them takes less time
-            return [line for line in text.split("\n") if literal in line]
-        return [line[:-1] for line in lines_with(literal, text)]
-
-    def ended_lines(self, count: int, last: str) -> None:
-        """So many lines were read; `last` is the record that stays."""
+    def ended_lines(self, lines: list[str], last: str) -> None:
+        """The lines were all read; `last` is the record that stays."""
         self.record, self.fields, self.stale = last, None, False
         self.plain = False
-        self.NR += count
-        self.FNR += count
-
-    def ended_text(self, text: str) -> None:
-        """The same for the lines of a text."""
-        start = text.rfind("\n", 0, -1) + 1
-        self.ended_lines(text.count("\n"), text[start:-1])
+        self.NR += len(lines)
+        self.FNR += len(lines)
 
     def left_lines(self, count: float, before: float, record: str) -> None:
         """The program ends at a line: the `count`th, of which `before` are not of this file."""

@@ -15,7 +15,6 @@ from typing import Protocol
 
 from planaria_shell.commands.text.grep.patterns import Matcher
 from planaria_shell.state.command import Process
-from planaria_shell.toolkit.lines import lines_with
 from planaria_shell.toolkit.regex.posix import match_start
 from planaria_shell.toolkit.streams import decode, encode
 
@@ -358,7 +357,7 @@ class Search:
                 add(f"{prefix}{number}:{text[start:end]}")
             self.line_number = number + text.count(self.end, position)
         elif self.pattern.literal and self.matcher.whole_text:
-            found = lines_with(self.pattern.literal, text)
+            found = self._lines_with(self.pattern.literal, text)
             if prefix:
                 found = [prefix + line for line in found]
         elif prefix:
@@ -370,6 +369,17 @@ class Search:
         if found:
             self.waiting += found
             self.selected = 1
+
+    def _lines_with(self, literal: str, text: str) -> list[str]:
+        """The lines that have the literal in them, without a step of `_matching` for each."""
+        find, rfind = text.find, text.rfind
+        found: list[str] = []
+        position = 0
+        while (at := find(literal, position)) >= 0:
+            start = rfind("\n", position, at) + 1 or position
+            position = find("\n", at) + 1
+            found.append(text[start:position])
+        return found
 
     def _prefixed(self, lines: str) -> str:
         """Whole lines, each with the name of its file."""
