@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Self
 
 import planaria_shell.builtins  # noqa: F401  (fills the table of builtins)
@@ -27,7 +28,7 @@ from planaria_shell.state.limits import Limits
 from planaria_shell.state.random_numbers import Random
 from planaria_shell.state.signals import SIGNALS
 from planaria_shell.state.special_variables import define
-from planaria_shell.state.state import copy_state
+from planaria_shell.state.state import State
 from planaria_shell.state.streams import Stream
 from planaria_shell.state.variable import ASSOCIATIVE, EXPORT, Variable
 from planaria_shell.state.variables import Variables
@@ -38,6 +39,9 @@ DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 #: Conditions of `trap` that are signals, which programs inherit.
 _NUMBERED = frozenset(SIGNALS.values())
+
+#: All that a shell knows, in the order of its slots.
+_everything = attrgetter(*State.__slots__)
 
 
 class Shell(Interpreter):
@@ -201,7 +205,8 @@ class Shell(Interpreter):
         if self.processes is not None:
             self.may_fork()
         child = type(self).__new__(type(self))
-        copy_state(self, child)
+        for name, value in zip(State.__slots__, _everything(self), strict=True):
+            setattr(child, name, value)
         child.variables = Variables(child)
         self.variables.copy_into(child.variables)
         child.table = child.variables.table

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from planaria_shell.state.builtin import BUILTINS, Builtin
@@ -24,7 +24,7 @@ from planaria_shell.state.variable import INDEXED, Variable
 from planaria_shell.state.variables import Variables
 from planaria_shell.syntax.nodes import Command, Simple
 
-__all__ = ["State", "copy_state"]
+__all__ = ["State"]
 
 _RECURSION = 200_000
 #: Python frames that one call of a function in a function may take.
@@ -404,15 +404,3 @@ class State:
         self.watching = self.errexit or bool(self.traps.get("ERR"))
         self.debug_trap = bool(self.traps.get("DEBUG"))
         self.tracing = self.xtrace or self.debug_trap
-
-
-def _copying(names: Iterable[str]) -> Callable[[State, State], None]:
-    """A function that copies these attributes, a line for each: a loop takes seven times as long."""
-    lines = [f"    target.{name} = source.{name}" for name in names]
-    space: dict[str, Any] = {}
-    exec("\n".join(["def copy_state(source, target):", *lines]), space)
-    return space["copy_state"]  # type: ignore[no-any-return]
-
-
-#: Makes the second state what the first one is; what they hold is shared.
-copy_state = _copying(State.__slots__)

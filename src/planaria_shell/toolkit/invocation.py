@@ -86,6 +86,7 @@ class Invocation:
         self.process = process
         self.name = name
         self.argv = process.argv
+        self.env = process.env
         self.cwd = process.cwd
         self.stdin: Input = process.stdin
         self.stdout = _Collected(process.stdout)
@@ -100,11 +101,6 @@ class Invocation:
         self.arguments = Arguments()
         #: What is closed when the command ends, in whichever way.
         self.files = ExitStack()
-
-    @property
-    def env(self) -> dict[str, str]:
-        """The environment, which is put together when it is first looked at."""
-        return self.process.env
 
     @property
     def operands(self) -> list[str]:
