@@ -430,7 +430,8 @@ class WasmExecutor(Executor):
     def _entered(self, machine: Machine, guard: Guard) -> Entered:
         endpoint, addresses = self._endpoint, self._image.addresses
         mailbox, command = addresses.mailbox, endpoint.command
-        if machine.wasi.reopen_input():
+        if 0 not in machine.wasi.table.open:
+            machine.wasi.reopen_input()
             self._known.tables = self._known.log.base = None
         if mailbox is not None:
             put_command(machine.memory, mailbox, command)

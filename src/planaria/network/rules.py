@@ -130,7 +130,7 @@ def parse_rule(text: object) -> Rule:
 
 def _parsed(text: str) -> Rule:
     rest, methods = text, frozenset[str]()
-    if not _METHODS.isdisjoint(text.split(",")):
+    if " " not in text and not _METHODS.isdisjoint(text.split(",")):
         raise ValueError(f"a host follows a method: '{text} api.example.com', or '{text} *' for every one")
     if " " in text:
         method, _, rest = text.partition(" ")

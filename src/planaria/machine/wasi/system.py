@@ -170,12 +170,9 @@ class Wasi(FileCalls, PathCalls, PollCalls):
         table.open[to] = shared
         return to
 
-    def reopen_input(self) -> bool:
-        """Open descriptor 0 again if it is closed, as `open(0).read()` leaves it; whether it was."""
-        if 0 in self.table.open:
-            return False
+    def reopen_input(self) -> None:
+        """Open descriptor 0 again, which `open(0).read()` leaves closed."""
         self.table.add(standard_stream(0))
-        return True
 
     def bound_files(self, size: int | None, more: int | None) -> None:
         """Bound the bytes of a file, and how many more files may be opened; None: as ever."""
