@@ -9,25 +9,30 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["FILLING", "fill", "small_disk"]
+__all__ = ["FILLING", "fill", "mounted", "small_disk"]
 
 #: The file of `fill`.
 FILLING = "filling"
 
 
 @contextlib.contextmanager
-def small_disk(place: Path, size: int) -> Iterator[Path]:
-    """A new directory on a filesystem of its own, with room for so many bytes."""
+def mounted(place: Path, *calls: list[str]) -> Iterator[Path]:
+    """What calls of mount(8) with these arguments show at a new directory; for a user who may mount."""
     place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs", str(place)]
     try:
-        subprocess.run(mount, check=True, capture_output=True)
+        for arguments in calls:
+            subprocess.run(["mount", *arguments, str(place)], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("this user may not mount a filesystem")
     try:
         yield place
     finally:
         subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def small_disk(place: Path, size: int) -> contextlib.AbstractContextManager[Path]:
+    """A new directory on a filesystem of its own, with room for so many bytes."""
+    return mounted(place, ["-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs"])
 
 
 def fill(place: Path, room: int = 0) -> None:

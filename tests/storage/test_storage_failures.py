@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from made_snapshots import make_snapshot
+from small_disk import mounted
 
 import planaria
 from planaria.storage.locking import locked
@@ -114,21 +115,13 @@ def test_a_database_that_goes_away(tmp_path: Path, change: str) -> None:
 @pytest.fixture
 def read_only(tmp_path: Path) -> Iterator[Path]:
     """A directory with stores, as it is seen on a filesystem that is read-only."""
-    original, place = tmp_path / "original", tmp_path / "place"
+    original = tmp_path / "original"
     original.mkdir()
-    place.mkdir()
     for store in (planaria.SqliteStore(original / "store.db"), planaria.FileStore(original / "files")):
         store.save("n", make_snapshot(1))
         store.close()
-    try:
-        for options in (["--bind", str(original), str(place)], ["-o", "remount,ro,bind", str(place)]):
-            subprocess.run(["mount", *options], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("this user may not mount a directory")
-    try:
+    with mounted(tmp_path / "place", ["--bind", str(original)], ["-o", "remount,ro,bind"]) as place:
         yield place
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 def test_a_read_only_filesystem(read_only: Path) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Final
 
 from planaria.machine.changes import (
@@ -284,5 +283,4 @@ class PrivatePages:
 
 def _read_before(before: ChangedPages, unread: list[Span]) -> int:
     """How many bytes of spans were read before."""
-    starts = chain.from_iterable([range(start, end, PAGE_BYTES) for start, end in unread])
-    return sum(map(before.__contains__, starts)) * PAGE_BYTES
+    return sum(map(before.__contains__, pages_of(unread))) * PAGE_BYTES
